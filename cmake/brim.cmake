@@ -1,0 +1,71 @@
+# The helpers that every CMakeLists.txt of brim uses, and the compiler settings they share.
+include(GNUInstallDirs)
+find_package(Threads REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(brim_options INTERFACE)
+target_compile_features(brim_options INTERFACE cxx_std_20)
+target_compile_options(brim_options INTERFACE -Wall -Wextra -Werror -Wnon-virtual-dtor -Wimplicit-fallthrough)
+target_include_directories(brim_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+if(BRIM_SANITIZE)
+  target_compile_options(brim_options INTERFACE
+    -fsanitize=${BRIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_link_options(brim_options INTERFACE -fsanitize=${BRIM_SANITIZE})
+  if(BRIM_SANITIZE MATCHES "thread")
+    # Asio uses atomic_thread_fence, which g++ warns about under the thread sanitizer.
+    target_compile_options(brim_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+  endif()
+endif()
+
+# brim_library(NAME SRCS ... DEPS ...): the library of one folder, `brim_NAME`. DEPS are folders to its
+# right in docs/architecture.md, or outside libraries. The objects go into the one installed archive.
+function(brim_library name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_library(brim_${name} STATIC ${ARG_SRCS})
+  target_link_libraries(brim_${name} PUBLIC brim_options ${ARG_DEPS})
+endfunction()
+
+# brim_test(NAME SRCS ... DEPS ... [LABEL fast|server|slow]): one GoogleTest program, one ctest entry.
+# The label is its lane: `fast` needs nothing, `server` starts real servers, `slow` waits for real.
+function(brim_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SRCS;DEPS" ${ARGN})
+  if(NOT BRIM_TESTS)
+    return()
+  endif()
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL fast)
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120)
+endfunction()
+
+# brim_fuzz(NAME SRCS ... DEPS ...): one libFuzzer target; seeds are in tests/fuzz/seeds/NAME.
+function(brim_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  if(NOT BRIM_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

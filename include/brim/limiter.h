@@ -1,0 +1,84 @@
+// The front of the engine: a subject and its limits in, a decision out.
+#pragma once
+
+#include <brim/decision.h>
+#include <brim/function.h>
+#include <brim/limit.h>
+#include <brim/memory_store.h>
+#include <brim/result.h>
+#include <brim/store.h>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace brim {
+
+// What a check answers when the store gives no answer.
+enum class OnFailure : std::uint8_t {
+  kLocal,   // an embedded store decides with units / nodes (at least 1, unless the limit is 0)
+  kOpen,    // allowed, reason kFailOpen
+  kClosed,  // limited, reason kFailClosed
+};
+
+struct LimiterOptions {
+  std::string key_prefix = "ratelimit";  // 1 ... 32 bytes of letters, digits and -_.:
+  bool hash_tag = false;                 // braces around the subject, as Redis Cluster needs them
+  Micros store_timeout = std::chrono::milliseconds(50);
+  OnFailure on_failure = OnFailure::kLocal;
+  std::int64_t nodes = 1;  // replicas that share the limits, for kLocal
+  // Unset: on if the environment says RATE_LIMIT_DISABLED=true (or 1) when the Limiter is made.
+  std::optional<bool> kill_switch;
+};
+
+// One question. The views are read before Check returns (or CheckAsync: nothing is kept).
+struct CheckRequest {
+  std::string_view subject;       // who: must not be empty; any bytes
+  std::span<const Limit> limits;  // at most kMaxLines, with distinct keys; in any order
+  Units cost = 1;                 // 0 peeks: would one unit fit now? Nothing is written.
+  std::string_view scope = {};    // what: keeps counters of one subject apart
+};
+
+// Thread-safe. Borrows the store, which must outlive it.
+class Limiter {
+ public:
+  using Done = MoveOnlyFunction<void(const Decision&)>;
+
+  explicit Limiter(Store& store, LimiterOptions options = {});
+  Limiter(const Limiter&) = delete;
+  Limiter& operator=(const Limiter&) = delete;
+  ~Limiter();  // waits for nothing: callbacks of checks under way come later, from the store
+
+  // The one-line form: at most `units` of `subject` in any span of `window` (sliding_window).
+  // Limited with reason kInvalidLimit if subject or numbers make no sense.
+  Decision Check(std::string_view subject, Units units, Micros window);
+
+  // All limits are charged, or none. Blocks for at most store_timeout.
+  Decision Check(const CheckRequest& request);
+
+  // The same without blocking. `done` is called exactly once: maybe before CheckAsync returns,
+  // maybe on a thread of the store; it must not block.
+  void CheckAsync(const CheckRequest& request, Done done);
+
+  // Forgets what the subject used under these limits and this scope, and nothing else; tells how
+  // many keys there were. Works while the kill switch is on. Blocks for at most store_timeout.
+  Result<std::int64_t> Reset(const CheckRequest& request);
+
+  // Why Check would answer kInvalidLimit, with field ("subject", "limits", "cost") and remedy.
+  Result<void> Validate(const CheckRequest& request) const;
+
+  // While on, every check is allowed, remaining = limit, and no store is touched.
+  void SetKillSwitch(bool on) { kill_switch_.store(on, std::memory_order_relaxed); }
+  bool kill_switch() const { return kill_switch_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Pending;
+  Store& store_;
+  const LimiterOptions options_;
+  std::shared_ptr<MemoryStore> local_;  // for kLocal; callbacks share it
+  std::atomic<bool> kill_switch_;
+};
+
+}  // namespace brim

@@ -1,0 +1,57 @@
+#include "algorithm/fixed_window.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace brim {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::int64_t WindowMs(const Limit& limit) {
+  return std::chrono::duration_cast<milliseconds>(limit.window()).count();
+}
+
+// The window that runs at `now_ms`, or a fresh one. A window that ends later than a whole window from
+// now is one whose limit was shortened (a plain key does not name its window), or whose clock stepped
+// back: it ends one window from now.
+FixedWindowState Current(const Limit& limit, const FixedWindowState& state, std::int64_t now_ms) {
+  if (state.used == 0 || state.end_ms <= now_ms) return {};
+  return {.end_ms = std::min(state.end_ms, now_ms + WindowMs(limit)), .used = state.used};
+}
+
+}  // namespace
+
+LineStatus LookFixedWindow(const Limit& limit, const FixedWindowState& state, Units cost,
+                           std::int64_t now_ms) {
+  const FixedWindowState current = Current(limit, state, now_ms);
+  LineStatus status;
+  status.used = current.used;
+  status.remaining = std::max<Units>(0, limit.units() - current.used);
+  status.reset_after = current.used == 0 ? Micros{0} : milliseconds(current.end_ms - now_ms);
+  if (cost > limit.units()) {
+    status.fit = Fit::kNever;
+    status.retry_after = kNever;
+  } else if (cost > limit.units() - current.used) {
+    status.fit = Fit::kOver;
+    status.retry_after = status.reset_after;
+  } else {
+    status.fit = Fit::kFits;
+  }
+  return status;
+}
+
+LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units cost,
+                             std::int64_t now_ms, const LineStatus& look) {
+  state = Current(limit, state, now_ms);
+  if (state.used == 0) state.end_ms = now_ms + WindowMs(limit);
+  state.used += cost;
+  LineStatus status = look;
+  status.used = state.used;
+  status.remaining = std::max<Units>(0, limit.units() - state.used);
+  status.reset_after = milliseconds(state.end_ms - now_ms);
+  if (status.fit == Fit::kOver) status.retry_after = status.reset_after;
+  return status;
+}
+
+}  // namespace brim

@@ -1,0 +1,38 @@
+// Every named maximum of brim in one place. What is beyond one gets a typed error or a stated
+// answer. The maxima that users see (kMaxLines, kMaxKeyBytes, the bounds of a Limit) are in
+// include/brim.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace brim::limits {
+
+// Keys: the parts of kMaxKeyBytes. A longer part is replaced by its hash.
+inline constexpr std::size_t kMaxSubjectBytes = 128;  // after percent-encoding
+inline constexpr std::size_t kMaxScopeBytes = 64;     // after percent-encoding
+inline constexpr std::size_t kMaxPrefixBytes = 32;
+
+// Limits as text.
+inline constexpr std::size_t kMaxLimitTextBytes = 1024;
+
+// Redis client, per connection.
+inline constexpr std::size_t kMaxRepliesWaiting = 65'536;  // then: kUnavailable, at once
+inline constexpr std::size_t kMaxReplyBytes = 1 << 20;     // then: the connection is dropped
+inline constexpr std::size_t kMaxReplyDepth = 8;           // likewise
+inline constexpr std::chrono::milliseconds kConnectTimeout{1000};
+inline constexpr std::chrono::milliseconds kMinReconnectDelay{50};
+inline constexpr std::chrono::milliseconds kMaxReconnectDelay{1000};
+
+// HTTP/1.1, per connection.
+inline constexpr std::size_t kMaxRequestLineBytes = 8 << 10;  // then: 414
+inline constexpr std::size_t kMaxHeaderBytes = 32 << 10;      // all headers; then: 431
+inline constexpr std::size_t kMaxHeaders = 100;               // then: 431
+inline constexpr std::size_t kMaxBodyBytes = 1 << 20;         // default of a server; then: 413
+inline constexpr std::chrono::seconds kHeaderTimeout{10};     // from the first byte; then: 408
+inline constexpr std::chrono::seconds kIdleTimeout{60};
+inline constexpr std::size_t kMinBodyBytesPerSecond = 240;  // slower: 408
+inline constexpr std::size_t kMaxConnections = 10'000;      // per shard; then: accept and close
+inline constexpr std::chrono::seconds kDrainTimeout{10};
+
+}  // namespace brim::limits
