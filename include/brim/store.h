@@ -71,6 +71,7 @@ class CheckLines {
   bool empty() const { return size_ == 0; }
   const Line* begin() const { return At(0); }
   const Line* end() const { return At(size_); }
+  const Line* data() const { return At(0); }
   const Line& operator[](std::size_t i) const { return *At(i); }
 
  private:
@@ -102,7 +103,7 @@ struct Taken {
 
 struct Request {
   Op op = Op::kTake;
-  const CheckLines* lines = nullptr;
+  std::span<const Line> lines;  // a CheckLines converts to it
 };
 
 // Where counters live. One Run is one atomic step: nobody sees half of it. Time is the store's own.
@@ -123,7 +124,7 @@ class Store {
   virtual bool TryNow(const Request& /*request*/, Taken& /*taken*/) { return false; }
 
   // Calls `done` exactly once, within `timeout` (and a scheduling delay); maybe before Run returns,
-  // maybe on a thread of the store: it must not block. `request.lines` must live until Run returns.
+  // maybe on a thread of the store: it must not block. The lines must live until Run returns.
   // kUnknown: the charge may or may not have been made.
   virtual void Run(const Request& request, Micros timeout, Done done) = 0;
 
