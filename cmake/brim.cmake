@@ -33,16 +33,33 @@ if(BRIM_SANITIZE)
   endif()
 endif()
 
+if(BRIM_FUZZ)
+  # All of brim is watched for coverage; brim_fuzz adds the driver.
+  target_compile_options(brim_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # brim_library(NAME SRCS ... DEPS ...): the library of one folder, `brim_NAME`. DEPS are folders to its
-# right in docs/architecture.md, or outside libraries. The objects go into the one installed archive.
+# right in docs/architecture.md, or outside libraries. cmake/install.cmake says which go into libbrim.a.
 function(brim_library name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
   add_library(brim_${name} STATIC ${ARG_SRCS})
   target_link_libraries(brim_${name} PUBLIC brim_options ${ARG_DEPS})
 endfunction()
 
+# brim_add_test(NAME LABEL COMMAND ...): one ctest entry. The label is its lane: `fast` needs nothing,
+# `server` starts real servers, `slow` waits for real. Under a sanitizer all takes longer.
+function(brim_add_test name label)
+  add_test(NAME ${name} ${ARGN})
+  set(timeout 120)
+  if(label STREQUAL "slow" OR BRIM_SANITIZE)
+    set(timeout 600)
+  endif()
+  # Where tools/setup puts the server; a test that needs it fails if it is not there.
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout}
+    ENVIRONMENT "BRIM_VALKEY_SERVER=${PROJECT_SOURCE_DIR}/.venv/bin/valkey-server")
+endfunction()
+
 # brim_test(NAME SRCS ... DEPS ... [LABEL fast|server|slow]): one GoogleTest program, one ctest entry.
-# The label is its lane: `fast` needs nothing, `server` starts real servers, `slow` waits for real.
 function(brim_test name)
   cmake_parse_arguments(ARG "" "LABEL" "SRCS;DEPS" ${ARGN})
   if(NOT BRIM_TESTS)
@@ -54,11 +71,11 @@ function(brim_test name)
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120)
+  brim_add_test(${name} ${ARG_LABEL} COMMAND ${name})
 endfunction()
 
-# brim_fuzz(NAME SRCS ... DEPS ...): one libFuzzer target; seeds are in tests/fuzz/seeds/NAME.
+# brim_fuzz(NAME SRCS ... DEPS ...): one libFuzzer target, NAME ends in _fuzz; seeds are in
+# tests/fuzz/seeds/NAME.
 function(brim_fuzz name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
   if(NOT BRIM_FUZZ)
@@ -68,4 +85,5 @@ function(brim_fuzz name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
 endfunction()
