@@ -1,0 +1,147 @@
+#include "base/json_writer.h"
+
+#include <charconv>
+#include <cstddef>
+
+namespace brim {
+namespace {
+
+unsigned char At(std::string_view text, std::size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// The length of the valid UTF-8 sequence at `text[0]`, a byte of 0x80 or more; 0 if it is none
+// (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t Utf8Length(std::string_view text) {
+  const unsigned char lead = At(text, 0);
+  const std::size_t length = lead < 0xC2   ? 0
+                             : lead < 0xE0 ? 2
+                             : lead < 0xF0 ? 3
+                             : lead < 0xF5 ? 4
+                                           : 0;
+  if (length == 0 || text.size() < length) return 0;
+  const unsigned char second = At(text, 1);
+  const unsigned char lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned char highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (second < lowest || second > highest) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((At(text, i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+void AppendEscaped(unsigned char byte, std::string& out) {
+  constexpr char kHex[] = "0123456789abcdef";
+  switch (byte) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 0xF];
+  }
+}
+
+bool IsPlain(unsigned char byte) {
+  return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\';
+}
+
+void AppendInt(std::int64_t value, std::string& out) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out.append(digits, end);
+}
+
+}  // namespace
+
+void AppendJsonEscaped(std::string_view text, std::string& out) {
+  for (std::size_t i = 0; i < text.size();) {  // stops: every branch takes at least one byte
+    std::size_t run = 0;
+    while (i + run < text.size() && IsPlain(At(text, i + run))) ++run;
+    if (run != 0) {
+      out.append(text, i, run);
+      i += run;
+    } else if (At(text, i) < 0x80) {
+      AppendEscaped(At(text, i++), out);
+    } else if (const std::size_t length = Utf8Length(text.substr(i)); length != 0) {
+      out.append(text, i, length);
+      i += length;
+    } else {
+      out += "\\ufffd";
+      ++i;
+    }
+  }
+}
+
+JsonWriter& JsonWriter::Key(std::string_view name) {
+  Separate();
+  out_ += '"';
+  out_ += name;
+  out_ += "\": ";
+  comma_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::String(std::string_view value) {
+  Separate();
+  out_ += '"';
+  AppendJsonEscaped(value, out_);
+  out_ += '"';
+  return *this;
+}
+
+JsonWriter& JsonWriter::Int(std::int64_t value) {
+  Separate();
+  AppendInt(value, out_);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Thousandths(std::int64_t thousandths) {
+  Int(thousandths / 1000);
+  std::int64_t rest = thousandths % 1000;
+  if (rest == 0) return *this;
+  out_ += '.';
+  for (std::int64_t unit = 100; rest != 0; rest %= unit, unit /= 10) {
+    out_ += static_cast<char>('0' + rest / unit);
+  }
+  return *this;
+}
+
+JsonWriter& JsonWriter::Begin(char bracket) {
+  Separate();
+  out_ += bracket;
+  comma_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::End(char bracket) {
+  out_ += bracket;
+  comma_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::Literal(std::string_view text) {
+  Separate();
+  out_ += text;
+  return *this;
+}
+
+void JsonWriter::Separate() {
+  if (comma_) out_ += ", ";
+  comma_ = true;
+}
+
+}  // namespace brim

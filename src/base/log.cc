@@ -1,0 +1,113 @@
+// The only file that sees spdlog, so that no other pays for compiling it.
+#include "base/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace brim {
+namespace {
+
+constexpr std::chrono::seconds kOncePer{1};
+
+bool IsBare(unsigned char byte) {
+  return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= 'a' && byte <= 'z') ||
+         std::string_view("-_.:/@[]").find(byte) != std::string_view::npos;
+}
+
+void AppendQuoted(std::string_view value, std::string& line) {
+  constexpr char kHex[] = "0123456789abcdef";
+  line += '"';
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == '"' || byte == '\\') {
+      line += '\\';
+      line += c;
+    } else if (byte == '\n') {
+      line += "\\n";
+    } else if (byte == '\r') {
+      line += "\\r";
+    } else if (byte < 0x20 || byte >= 0x7F) {
+      line += "\\x";
+      line += kHex[byte >> 4];
+      line += kHex[byte & 0xF];
+    } else {
+      line += c;
+    }
+  }
+  line += '"';
+}
+
+void AppendField(std::string_view key, std::string_view value, std::string& line) {
+  line += ' ';
+  line += key;
+  line += '=';
+  if (!value.empty() && std::all_of(value.begin(), value.end(), IsBare)) {
+    line += value;
+  } else {
+    AppendQuoted(value, line);
+  }
+}
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+spdlog::logger MakeLogger() {
+  spdlog::logger logger("brim", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger.set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %l %v",
+                                                                   spdlog::pattern_time_type::utc));
+  logger.flush_on(spdlog::level::info);
+  return logger;
+}
+
+}  // namespace
+
+void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  // The process has one stderr, hence one logger; nobody else can reach it.
+  static spdlog::logger logger = MakeLogger();
+  static LogFolder folder;
+  const auto suppressed = folder.Pass(event, std::chrono::steady_clock::now());
+  if (!suppressed) return;
+  std::string line = FormatLogLine(event, fields);
+  if (*suppressed != 0) AppendField("suppressed", std::to_string(*suppressed), line);
+  // spdlog reports a failed write by its own error handler and throws nothing from here.
+  logger.log(ToSpdlog(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
+std::string FormatLogLine(std::string_view event, std::initializer_list<LogField> fields) {
+  std::string line(event);
+  for (const LogField& field : fields) AppendField(field.key, field.value, line);
+  return line;
+}
+
+std::optional<std::int64_t> LogFolder::Pass(std::string_view event, Time now) {
+  const std::lock_guard lock(mu_);
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& e) { return e.event == event; });
+  if (entry == entries_.end()) {
+    entries_.push_back({event, now});
+    return 0;
+  }
+  if (now - entry->passed < kOncePer) {
+    ++entry->suppressed;
+    return std::nullopt;
+  }
+  entry->passed = now;
+  return std::exchange(entry->suppressed, 0);
+}
+
+}  // namespace brim
