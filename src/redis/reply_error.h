@@ -1,0 +1,24 @@
+// What an error reply of the server means for a caller.
+#pragma once
+
+#include <brim/result.h>
+
+#include <string>
+#include <string_view>
+
+namespace brim::redis {
+
+// By the first word alone: the rest of the text differs between servers and versions.
+//   OOM                                              -> kOutOfMemory
+//   LOADING, BUSY, READONLY, MOVED, NOSCRIPT, ...    -> kUnavailable: surely not executed
+//   NOAUTH, WRONGPASS, NOPERM, ERR and all others    -> kSetup
+// The message is the server's text (bounded, control bytes escaped) and a remedy.
+Error ReplyError(std::string_view error_text);
+
+// "WRONGPASS" of "WRONGPASS invalid username-password pair".
+std::string_view ErrorWord(std::string_view error_text);
+
+// For messages: at most `max_bytes` of it, control and non-ASCII bytes as \xNN.
+std::string Printable(std::string_view text, std::size_t max_bytes = 200);
+
+}  // namespace brim::redis

@@ -1,0 +1,30 @@
+#include "redis/script.h"
+
+#include <openssl/evp.h>
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace brim::redis {
+namespace {
+
+std::string Sha1Hex(const std::string& text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  const int done = EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha1(), nullptr);
+  BRIM_ASSERT(done == 1);
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string hex;
+  for (unsigned int i = 0; i < size; ++i) {
+    hex += kHex[digest[i] >> 4];
+    hex += kHex[digest[i] & 0xf];
+  }
+  return hex;
+}
+
+}  // namespace
+
+Script::Script(std::string text) : text_(std::move(text)), sha1_(Sha1Hex(text_)) {}
+
+}  // namespace brim::redis
