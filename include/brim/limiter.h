@@ -9,12 +9,15 @@
 #include <brim/store.h>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace brim {
+
+struct KeyOptions;
 
 // What a check answers when the store gives no answer.
 enum class OnFailure : std::uint8_t {
@@ -69,15 +72,28 @@ class Limiter {
   // Why Check would answer kInvalidLimit, with field ("subject", "limits", "cost") and remedy.
   Result<void> Validate(const CheckRequest& request) const;
 
+  // What is wrong with the options. A Limiter made with wrong ones answers every check with
+  // kInvalidLimit.
+  static Result<void> ValidateOptions(const LimiterOptions& options);
+
   // While on, every check is allowed, remaining = limit, and no store is touched.
   void SetKillSwitch(bool on) { kill_switch_.store(on, std::memory_order_relaxed); }
   bool kill_switch() const { return kill_switch_.load(std::memory_order_relaxed); }
 
  private:
+  class Failover;
   struct Pending;
+
+  Result<void> Match(const CheckRequest& request, CheckLines& lines) const;
+  // Fills `lines`, and `decision` if it can be had without waiting.
+  bool AnswerNow(const CheckRequest& request, CheckLines& lines, Decision& decision);
+  void Ask(const CheckLines& lines, Op op, Done done);
+
   Store& store_;
-  const LimiterOptions options_;
-  std::shared_ptr<MemoryStore> local_;  // for kLocal; callbacks share it
+  const Micros store_timeout_;
+  const std::unique_ptr<const KeyOptions> keys_;
+  const Result<void> options_valid_;
+  const std::shared_ptr<Failover> failover_;
   std::atomic<bool> kill_switch_;
 };
 

@@ -1,0 +1,73 @@
+#include "limiter/match.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <string>
+
+namespace brim {
+namespace {
+
+// Costs above every limit are all alike: they never fit. Bounding them keeps sums far from 2^53.
+Units LineCost(Units cost) { return cost == 0 ? 1 : std::min(cost, Limit::kMaxUnits + 1); }
+
+Result<void> CheckCost(const Limit& limit, Units cost) {
+  if (limit.algorithm() == Algorithm::kSlidingWindow && cost > kMaxLogCost &&
+      cost <= limit.capacity()) {
+    return Error{ErrorCode::kInvalid,
+                 "cost " + std::to_string(cost) + " is too much for the exact log of \"" +
+                     FormatLimit(limit) + "\": it keeps one entry a unit, at most " +
+                     std::to_string(kMaxLogCost) +
+                     " a call; split the cost, or use another algorithm (fixed_window)",
+                 "cost"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, CheckLines& lines) {
+  if (request.cost < 0) {
+    return Error{
+        ErrorCode::kInvalid,
+        "cost " + std::to_string(request.cost) + " is negative; give 1 or more, or 0 to peek",
+        "cost"};
+  }
+  const std::span<const Limit> limits = request.limits;
+  if (limits.size() > kMaxLines) {
+    return Error{ErrorCode::kInvalid,
+                 std::to_string(limits.size()) + " limits in one check; at most " +
+                     std::to_string(kMaxLines),
+                 "limits"};
+  }
+  std::array<std::uint8_t, kMaxLines> order;
+  std::iota(order.begin(), order.begin() + limits.size(), std::uint8_t{0});
+  // Stable and without the heap; lists are short, and nearly always sorted already.
+  for (std::size_t i = 1; i < limits.size(); ++i) {
+    for (std::size_t j = i; j > 0 && limits[order[j]].window() < limits[order[j - 1]].window();
+         --j) {
+      std::swap(order[j], order[j - 1]);
+    }
+  }
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const Limit& limit = limits[order[i]];
+    if (limit.mode() == Mode::kOff) continue;
+    if (auto fits = CheckCost(limit, request.cost); !fits) return fits;
+    const Result<Key> key = BuildKey(options, request.subject, request.scope, limit);
+    if (!key) return key.error();
+    for (const Line& other : lines) {
+      if (other.key == *key) {
+        return Error{ErrorCode::kInvalid,
+                     "\"" + FormatLimit(other.limit) + "\" and \"" + FormatLimit(limit) +
+                         "\" would count under the same key; keep one of them, or give them "
+                         "different windows or algorithms",
+                     "limits"};
+      }
+    }
+    lines.Add(*key, limit, LineCost(request.cost));
+  }
+  return {};
+}
+
+}  // namespace brim

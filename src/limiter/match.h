@@ -1,0 +1,22 @@
+// The step "match" of request -> match -> check -> limiter -> store -> decision: which lines a
+// request asks for, and under which keys.
+#pragma once
+
+#include <brim/limiter.h>
+#include <brim/result.h>
+#include <brim/store.h>
+
+#include "policy/key.h"
+
+namespace brim {
+
+// An unweighted log takes a cost of n as n entries; more than this in one call is refused.
+inline constexpr Units kMaxLogCost = 64;
+
+// Fills `lines` (which must be empty) with one line a limit that is not off, shortest window first;
+// equal windows keep their order. A peek (cost 0) asks for one unit.
+// kInvalid: empty subject, negative cost, more than kMaxLines, two limits under one key, a scope
+// beside a plain key, or a cost that an unweighted log cannot take. Pure.
+Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, CheckLines& lines);
+
+}  // namespace brim

@@ -1,0 +1,16 @@
+// The Lua scripts that the Redis store runs: store/lua/*.lua, put together when brim is built.
+#pragma once
+
+#include <string_view>
+
+namespace brim {
+
+// begin.lua, one fragment an algorithm, look.lua, then take.lua or peek.lua. Texts live for ever.
+struct RedisScripts {
+  std::string_view take;  // `#!lua`: the server refuses it up front when it cannot write
+  std::string_view peek;  // `#!lua flags=no-writes`: works on a full server too
+};
+
+RedisScripts ShippedScripts();
+
+}  // namespace brim
