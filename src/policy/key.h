@@ -1,0 +1,50 @@
+// The name a store counts under, made of who (the subject), what (the scope) and the limit:
+//
+//   ratelimit:user_8421:60             sliding window of 60 s
+//   ratelimit:user_8421:chat:1500ms    with a scope; a window that is not whole seconds
+//   ratelimit:user_8421:60:fixed       fixed window
+//   ratelimit:user_8421                fixed window, key: plain
+//   ratelimit:{user_8421}:60           with hash_tag: all keys of a subject share a cluster slot
+//
+// Inside a part `:` `{` `}` `%`, control and non-ASCII bytes are percent-encoded. A part that is
+// too long after that is replaced by "%h" and the first 16 bytes of the raw part's SHA-256 in
+// lower-case hex. It is unkeyed: replicas must agree.
+//
+// Under one KeyOptions two different inputs never get one key (as far as 128 bits of SHA-256 go):
+//   - An encoded part holds no ':', so a key falls apart behind the prefix in one way only; every
+//     part has at least one byte.
+//   - A raw '%' becomes "%25" and hex digits are upper-case, so "%h" begins a hash and nothing
+//   else.
+//   - The parts tell what they are. One: a plain key. Two: subject, window. Four: subject, scope,
+//     window, "fixed". Three end either in "fixed" (subject, window) or in a window (subject,
+//     scope): a window is digits, or digits and "ms", never "fixed", whatever the scope looks like.
+// With hash_tag the first '{' and the first '}' are brim's own, as neither prefix nor part holds
+// any, and something stands between them, as no subject is empty: no subject can empty its tag (and
+// fall back to hashing the whole key) or choose another one.
+#pragma once
+
+#include <brim/limit.h>
+#include <brim/result.h>
+#include <brim/store.h>
+
+#include <string>
+#include <string_view>
+
+namespace brim {
+
+struct KeyOptions {
+  std::string prefix = "ratelimit";
+  bool hash_tag = false;  // braces around the subject, as Redis Cluster needs them
+};
+
+// The prefix: 1 ... kMaxPrefixBytes of letters, digits and _.:- and no ':' at its end. kInvalid,
+// field "key_prefix".
+Result<void> ValidateKeyOptions(const KeyOptions& options);
+
+// The key of one line. Any bytes may be in subject and scope; an empty scope is none. Allocates
+// nothing unless it fails or has to hash. kInvalid with field "subject" (empty) or "scope" (a
+// plain key has none); kSetup if the crypto library gives no SHA-256. REQUIRES: valid options.
+Result<Key> BuildKey(const KeyOptions& options, std::string_view subject, std::string_view scope,
+                     const Limit& limit);
+
+}  // namespace brim
