@@ -12,9 +12,9 @@ std::int64_t WindowMs(const Limit& limit) {
   return std::chrono::duration_cast<milliseconds>(limit.window()).count();
 }
 
-// The window that runs at `now_ms`, or a fresh one. A window that ends later than a whole window from
-// now is one whose limit was shortened (a plain key does not name its window), or whose clock stepped
-// back: it ends one window from now.
+// The window that runs at `now_ms`, or a fresh one. A window that ends later than a whole window
+// from now is one whose limit was shortened (a plain key does not name its window), or whose clock
+// stepped back: it ends one window from now.
 FixedWindowState Current(const Limit& limit, const FixedWindowState& state, std::int64_t now_ms) {
   if (state.used == 0 || state.end_ms <= now_ms) return {};
   return {.end_ms = std::min(state.end_ms, now_ms + WindowMs(limit)), .used = state.used};
@@ -52,6 +52,10 @@ LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units 
   status.reset_after = milliseconds(state.end_ms - now_ms);
   if (status.fit == Fit::kOver) status.retry_after = status.reset_after;
   return status;
+}
+
+void HealFixedWindow(const Limit& limit, FixedWindowState& state, std::int64_t now_ms) {
+  state = Current(limit, state, now_ms);
 }
 
 }  // namespace brim

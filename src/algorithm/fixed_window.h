@@ -12,8 +12,8 @@
 
 namespace brim {
 
-// A plain value. `end_ms` is the store's time in ms at which the window is over; the window runs while
-// now_ms < end_ms. All zero: nothing was ever charged.
+// A plain value. `end_ms` is the store's time in ms at which the window is over; the window runs
+// while now_ms < end_ms. All zero: nothing was ever charged.
 struct FixedWindowState {
   std::int64_t end_ms = 0;
   Units used = 0;
@@ -27,6 +27,9 @@ LineStatus LookFixedWindow(const Limit& limit, const FixedWindowState& state, Un
 // retry_after are those of `look`, the answer before the charge.
 LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units cost,
                              std::int64_t now_ms, const LineStatus& look);
+
+// What a refused check may do: bring a window that ends too late back to one window from now.
+void HealFixedWindow(const Limit& limit, FixedWindowState& state, std::int64_t now_ms);
 
 // When the key is full again and may be forgotten, in the store's ms.
 inline std::int64_t FixedWindowIdleAt(const FixedWindowState& state) { return state.end_ms; }

@@ -1,9 +1,9 @@
-// Sliding-window log: the time of every admitted unit, and the exact promise that follows: in no span
-// of one window length are more than `units` admitted. It costs one entry a unit.
+// Sliding-window log: the time of every admitted unit, and the exact promise that follows: in no
+// span of one window length are more than `units` admitted. It costs one entry a unit.
 //
 // An entry whose age equals the window is out. Its Lua twin is store/lua/sliding_window.lua: one
-// commit changes both. Time is whole milliseconds, as in the scores of a Redis sorted set. Should time
-// step back, then `now` is the newest time in the log, for counting and for retry_after alike.
+// commit changes both. Time is whole milliseconds, as in the scores of a Redis sorted set. Should
+// time step back, then `now` is the newest time in the log, for counting and for retry_after alike.
 #pragma once
 
 #include <brim/limit.h>
@@ -31,8 +31,7 @@ concept SlidingLog = requires(Log log, const Log& view, std::size_t n, std::int6
 template <SlidingLog Log>
 LineStatus LookSlidingWindow(const Limit& limit, const Log& log, Units cost, std::int64_t now_ms) {
   using std::chrono::milliseconds;
-  const std::int64_t window_ms =
-      std::chrono::duration_cast<milliseconds>(limit.window()).count();
+  const std::int64_t window_ms = std::chrono::duration_cast<milliseconds>(limit.window()).count();
   LineStatus status;
   std::size_t expired = 0;
   if (log.size() != 0) {
