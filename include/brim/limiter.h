@@ -33,7 +33,7 @@ struct LimiterOptions {
   OnFailure on_failure = OnFailure::kLocal;
   std::int64_t nodes = 1;  // replicas that share the limits, for kLocal
   // Unset: on if the environment says RATE_LIMIT_DISABLED=true (or 1) when the Limiter is made.
-  std::optional<bool> kill_switch;
+  std::optional<bool> kill_switch = std::nullopt;
 };
 
 // One question. The views are read before Check returns (or CheckAsync: nothing is kept).
