@@ -1,0 +1,155 @@
+// One stripe of the embedded store: a lock, and an open-addressing table of the keys that fall to
+// it.
+//
+// Linear probing over slots of one cache line; a key that goes leaves no tombstone, those behind it
+// move up. The table may have any capacity: a key's home is its hash scaled to it. It is at most
+// four fifths full, grows by a quarter and shrinks when less than two fifths are used: 80 to 100
+// bytes a key while it grows. A shard of a store that is full has about 1,000 slots (kShardBytes),
+// so no step here takes longer than to read and move 64 KiB.
+#pragma once
+
+#include <brim/store.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "store/memory_hash.h"
+#include "store/memory_lock.h"
+#include "store/memory_slot.h"
+
+namespace brim {
+
+// What all shards of a store take together. Changes with allocations only, not with every check.
+// Relaxed throughout: the numbers order nothing, and each is right by itself. Thread-safe.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::size_t most) : most_(most) {}
+
+  void Replace(std::size_t before, std::size_t after) {
+    if (before != after) used_.fetch_add(after - before, std::memory_order_relaxed);
+  }
+  bool Over(std::size_t more = 0) const { return used() + more > most_; }
+  std::size_t used() const { return used_.load(std::memory_order_relaxed); }
+  std::size_t most() const { return most_; }
+
+  void CountEviction() { evictions_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t evictions() const { return evictions_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::uint64_t> evictions_{0};
+  const std::size_t most_;
+};
+
+// Neither copied nor moved. Slots move when a key is inserted or removed, and only then. All times
+// are the store's ms. Every call but gives_from() REQUIRES the lock.
+class alignas(64) Shard {
+ public:
+  static constexpr std::int64_t kNothingToGive = std::numeric_limits<std::int64_t>::max();
+
+  Shard() = default;
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+  ~Shard();
+  void Attach(MemoryBudget& budget) { budget_ = &budget; }
+
+  void lock() { lock_.lock(); }
+  void unlock() { lock_.unlock(); }
+
+  // The latest time that any check brought here: threads that read the clock before they wait for
+  // the lock must not take a shard back in time.
+  std::int64_t Latest(std::int64_t now_ms) { return latest_ms_ = std::max(latest_ms_, now_ms); }
+
+  Slot* Find(const KeyHash& id) {
+    if (capacity_ == 0) return nullptr;
+    for (std::uint32_t i = Home(id); slots_[i].taken; i = Next(i)) {
+      if (slots_[i].id == id) return &slots_[i];
+    }
+    return nullptr;
+  }
+  // A new key that nothing was charged to yet. May evict another one to stay within the budget.
+  Slot& Insert(const KeyHash& id, Algorithm algorithm, std::int64_t now_ms);
+  void Erase(Slot& slot);
+  void Evict(Slot& slot);  // an Erase that is counted
+
+  LineStatus Charge(Slot& slot, const Limit& limit, Units cost, std::int64_t now_ms,
+                    const LineStatus& look) {
+    const std::size_t before = slot.heap_bytes();
+    slot.Adopt(limit);
+    const LineStatus status =
+        slot.Visit([&](auto& key) { return key.Charge(limit, cost, now_ms, look); });
+    budget_->Replace(before, slot.heap_bytes());
+    NoteFreeAt(slot);
+    return status;
+  }
+  // The limit as it is now, for eviction, of a key that was looked at and not charged.
+  void Adopt(Slot& slot, const Limit& limit) {
+    slot.Adopt(limit);
+    NoteFreeAt(slot);
+  }
+
+  // Expiry: every take sweeps one slot of its shard and every new key four more, eight or more at a
+  // time. So an idle key is gone after at most capacity() + 8 further takes of its shard.
+  void SweepSome(std::int64_t now_ms) {
+    if (++sweep_owed_ >= kSweepAtOnce) Sweep(now_ms);
+  }
+
+  // A time before which no key here is other than limited: until then there is nothing to evict.
+  // It may be early, never late; a search that finds nothing corrects it. Needs no lock.
+  std::int64_t gives_from() const { return gives_from_.load(std::memory_order_relaxed); }
+  // Gives up keys until the table shrinks by a fifth: idle ones, then those that are not limited,
+  // nearest to full first; limited ones, soonest free first, only if `limited_too`.
+  void Shed(std::int64_t now_ms, bool limited_too);
+
+  std::uint32_t count() const { return count_; }
+  std::uint32_t capacity() const { return capacity_; }
+  // How many slots Find reads for this key.
+  std::uint32_t ProbesForTest(const KeyHash& id) const;
+
+ private:
+  static constexpr std::uint32_t kSweepAtOnce = 8;
+  static constexpr std::uint32_t kSweepPerInsert = 4;
+  static constexpr std::uint32_t kVictimSample = 32;
+
+  static std::uint32_t MostKeys(std::uint64_t capacity) {
+    return static_cast<std::uint32_t>(capacity * 4 / 5);
+  }
+  static std::uint32_t CapacityFor(std::uint64_t keys) {
+    return static_cast<std::uint32_t>((keys * 5 + 3) / 4);
+  }
+  std::uint32_t Home(const KeyHash& id) const {
+    return static_cast<std::uint32_t>(((id.high >> 32) * capacity_) >> 32);
+  }
+  std::uint32_t Next(std::uint32_t i) const { return i + 1 == capacity_ ? 0 : i + 1; }
+  std::uint32_t Distance(std::uint32_t from, std::uint32_t to) const {
+    return to >= from ? to - from : to + capacity_ - from;
+  }
+
+  void NoteFreeAt(const Slot& slot) {
+    const std::int64_t free_at = slot.FreeAt();
+    if (free_at < gives_from()) gives_from_.store(free_at, std::memory_order_relaxed);
+  }
+  void Sweep(std::int64_t now_ms);
+  void MakeSpace(std::int64_t now_ms);
+  Slot* FindVictim(std::int64_t now_ms);
+  void Remove(Slot& slot);  // leaves the capacity as it is
+  void ClearSlot(Slot& slot);
+  void ShrinkIfSparse();
+  void Rebuild(std::uint32_t capacity);
+
+  ShardLock lock_;  // guards all below
+  std::uint32_t capacity_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint32_t hand_ = 0;  // where sweeping and evicting go on
+  std::uint32_t sweep_owed_ = 0;
+  Slot* slots_ = nullptr;
+  std::int64_t latest_ms_ = 0;
+  std::atomic<std::int64_t> gives_from_{kNothingToGive};  // written under the lock, read without
+  MemoryBudget* budget_ = nullptr;
+};
+
+static_assert(sizeof(Shard) == 64);
+
+}  // namespace brim

@@ -1,0 +1,306 @@
+// A check reads the clock once, names its keys by their hash, locks their shards in order, looks at
+// the lines and charges them. Then it sweeps a few slots for idle keys and, if the store is over
+// its budget, evicts.
+//
+// Memory. Over max_bytes idle keys go first, then keys that are not limited now, nearest to full
+// first (by shard, or by sample within one). A limited key goes only when no shard has another one
+// to give, and then the ones that are free soonest. A call that allocates pays in the same call,
+// after its own work: so the store is over max_bytes by at most what the calls under way have just
+// allocated (a quarter of a shard's table, half of a log, a line), unless limited keys are so many
+// that the search for others outlasts kSlotsPerCall; then the next calls go on with it. A log that
+// alone is larger than max_bytes cannot stay whoever goes for it: it is dropped at once, unless it
+// is limited now, and the others stay. max_bytes must hold the largest log that the limits allow (5
+// to 10 bytes a unit).
+#include <brim/memory_store.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <mutex>
+
+#include "base/assert.h"
+#include "store/memory_shard.h"
+
+namespace brim {
+namespace {
+
+constexpr std::size_t kMinBytes = std::size_t{64} << 10;  // a smaller max_bytes is taken as this
+constexpr std::size_t kShardBytes = std::size_t{64} << 10;
+constexpr std::size_t kMinShards = 64;
+constexpr std::size_t kMaxShards = 16'384;
+constexpr std::size_t kSlotsPerCall = 8192;  // that one call reads at most (and one shard) to evict
+
+KeyHasher MakeHasher() {
+  std::uint64_t secret[2];
+  BRIM_ASSERT(getentropy(secret, sizeof(secret)) == 0);
+  return {secret[0], secret[1]};
+}
+
+// One line's key, and where it is. `slot` is null if the key is not there.
+struct Place {
+  KeyHash id;
+  Shard* shard;
+  Slot* slot;
+};
+
+// Holds the locks of the places' shards, each once. Always in order of address: two checks that
+// want the same shards never wait for each other in a circle.
+class ShardLocks {
+ public:
+  ShardLocks(const Place* places, std::size_t count) {
+    for (std::size_t n = 0; n < count; ++n) Add(places[n].shard);
+    for (std::size_t n = 0; n < size_; ++n) shards_[n]->lock();
+  }
+  ~ShardLocks() {
+    for (std::size_t n = 0; n < size_; ++n) shards_[n]->unlock();
+  }
+  ShardLocks(const ShardLocks&) = delete;
+  ShardLocks& operator=(const ShardLocks&) = delete;
+
+  std::int64_t Latest(std::int64_t now_ms) {
+    for (std::size_t n = 0; n < size_; ++n) now_ms = shards_[n]->Latest(now_ms);
+    return now_ms;
+  }
+  void SweepSome(std::int64_t now_ms) {
+    for (std::size_t n = 0; n < size_; ++n) shards_[n]->SweepSome(now_ms);
+  }
+
+ private:
+  void Add(Shard* shard) {
+    std::size_t at = size_;
+    while (at != 0 && shards_[at - 1] > shard) --at;
+    if (at != 0 && shards_[at - 1] == shard) return;
+    std::move_backward(shards_ + at, shards_ + size_, shards_ + size_ + 1);
+    shards_[at] = shard;
+    ++size_;
+  }
+
+  std::size_t size_ = 0;
+  Shard* shards_[kMaxLines];
+};
+
+// What a line counts as. More than any limit can hold is one unit more than that: it never fits,
+// and no number of such calls overflows a count.
+Units CostOf(const Line& line) { return std::min(line.cost, Limit::kMaxUnits + 1); }
+
+// A cost of 0 peeks for one unit; in a take it fits always.
+LineStatus LookAt(Op op, const Line& line, const Slot* slot, std::int64_t now_ms) {
+  const Units cost = std::max<Units>(CostOf(line), 1);
+  const auto look = [&](const auto& key) { return key.Look(line.limit, cost, now_ms); };
+  LineStatus status;
+  if (slot != nullptr) {
+    status = slot->Visit(look);
+  } else {
+    Slot fresh;
+    fresh.Begin({}, line.limit.algorithm());
+    status = fresh.Visit(look);
+  }
+  if (line.cost <= 0 && op == Op::kTake) {
+    status.fit = Fit::kFits;
+    status.retry_after = Micros{0};
+  }
+  return status;
+}
+
+// Looks at the lines in order; a take ends at the enforced one that does not fit.
+void LookAtAll(const Request& request, Place* places, std::int64_t now_ms, Taken& taken) {
+  const std::span<const Line> lines = request.lines;
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    Place& place = places[n];
+    place.slot = place.shard->Find(place.id);
+    taken.lines[n] = LookAt(request.op, lines[n], place.slot, now_ms);
+    const bool refuses =
+        taken.lines[n].fit != Fit::kFits && lines[n].limit.mode() == Mode::kEnforce;
+    if (!refuses || !taken.admitted) continue;
+    taken.admitted = false;
+    taken.refused_line = static_cast<std::int32_t>(n);
+    if (request.op == Op::kTake) return;
+  }
+}
+
+bool IsCharged(const Line& line, const Taken& taken, const LineStatus& status) {
+  if (line.cost <= 0) return false;
+  return line.limit.count() == Count::kAll || (taken.admitted && status.fit == Fit::kFits);
+}
+
+void ChargeAll(std::span<const Line> lines, Place* places, std::int64_t now_ms, Taken& taken) {
+  const std::size_t looked_at =
+      taken.admitted ? lines.size() : static_cast<std::size_t>(taken.refused_line) + 1;
+  // Keys that are there come first: those that are new make slots move.
+  for (std::size_t n = 0; n < looked_at; ++n) {
+    const auto& [id, shard, slot] = places[n];
+    LineStatus& status = taken.lines[n];
+    if (slot == nullptr) continue;
+    if (IsCharged(lines[n], taken, status)) {
+      status = shard->Charge(*slot, lines[n].limit, CostOf(lines[n]), now_ms, status);
+    } else {
+      shard->Adopt(*slot, lines[n].limit);
+    }
+  }
+  for (std::size_t n = 0; n < looked_at; ++n) {
+    const auto& [id, shard, slot] = places[n];
+    LineStatus& status = taken.lines[n];
+    if (slot != nullptr || !IsCharged(lines[n], taken, status)) continue;
+    Slot& added = shard->Insert(id, lines[n].limit.algorithm(), now_ms);
+    status = shard->Charge(added, lines[n].limit, CostOf(lines[n]), now_ms, status);
+  }
+}
+
+}  // namespace
+
+class MemoryStore::Impl {
+ public:
+  explicit Impl(const MemoryStoreOptions& options)
+      : clock_(*options.clock),
+        start_(clock_.Now()),
+        wall_offset_(clock_.WallNow().time_since_epoch() - start_.time_since_epoch()),
+        hasher_(MakeHasher()),
+        budget_(std::max(options.max_bytes, kMinBytes)),
+        shards_size_(
+            std::clamp(std::bit_ceil(budget_.most() / kShardBytes), kMinShards, kMaxShards)),
+        shards_(new Shard[shards_size_]) {
+    for (std::size_t n = 0; n < shards_size_; ++n) shards_[n].Attach(budget_);
+  }
+
+  void TryNow(const Request& request, Taken& taken) {
+    const std::span<const Line> lines = request.lines;
+    taken.admitted = true;
+    taken.refused_line = -1;
+    taken.lines.clear();
+    taken.lines.resize(lines.size());
+    Place places[kMaxLines];
+    for (std::size_t n = 0; n < lines.size(); ++n) {
+      places[n] = PlaceOf(lines[n].key, lines[n].limit.algorithm());
+    }
+    std::int64_t now_ms = NowMs();
+    {
+      ShardLocks locks(places, lines.size());
+      now_ms = locks.Latest(now_ms);
+      LookAtAll(request, places, now_ms, taken);
+      if (request.op == Op::kPeek) return;
+      ChargeAll(lines, places, now_ms, taken);
+      if (budget_.Over()) DropOutgrown(places, lines.size(), now_ms);
+      locks.SweepSome(now_ms);
+    }
+    if (budget_.Over()) MakeRoom(now_ms);
+  }
+
+  std::int64_t Reset(std::span<const Key> keys) {
+    const std::int64_t now_ms = NowMs();
+    std::int64_t found = 0;
+    for (const Key& key : keys) found += ResetKey(key, now_ms) ? 1 : 0;
+    return found;
+  }
+
+  Stats stats() const {
+    Stats stats{.keys = 0, .bytes = budget_.used(), .evictions = budget_.evictions()};
+    for (std::size_t n = 0; n < shards_size_; ++n) {
+      const std::lock_guard lock(shards_[n]);
+      stats.keys += shards_[n].count();
+    }
+    return stats;
+  }
+
+ private:
+  // Time in the store: whole ms since it was made.
+  std::int64_t NowMs() const {
+    return std::clamp<std::int64_t>(WholeMs(clock_.Now() - start_), 0, TimeLog::kMaxMs);
+  }
+
+  // One key under two algorithms is two keys: their states have nothing in common.
+  Place PlaceOf(const Key& key, Algorithm algorithm) {
+    KeyHash id = hasher_(key.view());
+    id.high ^= static_cast<std::uint64_t>(algorithm);
+    return {id, &shards_[id.low & (shards_size_ - 1)], nullptr};
+  }
+
+  bool ResetKey(const Key& key, std::int64_t now_ms) {
+    bool found = false;
+    for (const Algorithm algorithm : kAlgorithms) {
+      const Place place = PlaceOf(key, algorithm);
+      const std::lock_guard lock(*place.shard);
+      Slot* const slot = place.shard->Find(place.id);
+      if (slot == nullptr) continue;
+      found = found || slot->IdleAt() > place.shard->Latest(now_ms);
+      place.shard->Erase(*slot);
+    }
+    return found;
+  }
+
+  void DropOutgrown(const Place* places, std::size_t count, std::int64_t now_ms) {
+    for (std::size_t n = 0; n < count; ++n) {
+      Slot* const slot = places[n].shard->Find(places[n].id);
+      if (slot == nullptr || slot->heap_bytes() <= budget_.most()) continue;
+      if (slot->FreeAt() <= now_ms) places[n].shard->Evict(*slot);
+    }
+  }
+
+  // Ends when the store is within its budget, or has read kSlotsPerCall slots, or is empty.
+  void MakeRoom(std::int64_t now_ms) {
+    const std::unique_lock one_at_a_time(making_room_, std::try_to_lock);
+    if (!one_at_a_time) return;
+    std::size_t slots_read = 0;
+    while (budget_.Over() && slots_read < kSlotsPerCall) {
+      Shard* shard = NextToGive(now_ms);
+      const bool limited_too = shard == nullptr;
+      if (limited_too) shard = SoonestFree();
+      if (shard == nullptr) return;
+      const std::lock_guard lock(*shard);
+      slots_read += shard->capacity() + 1;
+      shard->Shed(now_ms, limited_too);
+    }
+  }
+  Shard* NextToGive(std::int64_t now_ms) {
+    for (std::size_t n = 0; n < shards_size_; ++n) {
+      Shard& shard = shards_[hand_++ & (shards_size_ - 1)];
+      if (shard.gives_from() <= now_ms) return &shard;
+    }
+    return nullptr;
+  }
+  Shard* SoonestFree() {
+    Shard* soonest = nullptr;
+    for (std::size_t n = 0; n < shards_size_; ++n) {
+      const std::int64_t at = shards_[n].gives_from();
+      if (at == Shard::kNothingToGive) continue;
+      if (soonest == nullptr || at < soonest->gives_from()) soonest = &shards_[n];
+    }
+    return soonest;
+  }
+
+  const Clock& clock_;
+  const Instant start_;
+  // Wall time is the clock's monotonic time and this, whatever the wall clock does later. For
+  // windows that are aligned to the epoch.
+  [[maybe_unused]] const Micros wall_offset_;
+  const KeyHasher hasher_;
+  MemoryBudget budget_;
+  const std::size_t shards_size_;  // a power of two
+  const std::unique_ptr<Shard[]> shards_;
+  std::mutex making_room_;  // guards hand_
+  std::size_t hand_ = 0;    // the shard that gives next
+};
+
+MemoryStore::MemoryStore(const MemoryStoreOptions& options)
+    : impl_(std::make_unique<Impl>(options)) {}
+
+MemoryStore::~MemoryStore() = default;
+
+bool MemoryStore::TryNow(const Request& request, Taken& taken) {
+  impl_->TryNow(request, taken);
+  return true;
+}
+
+void MemoryStore::Run(const Request& request, Micros /*timeout*/, Done done) {
+  Taken taken;
+  impl_->TryNow(request, taken);
+  done(std::move(taken));
+}
+
+void MemoryStore::Reset(std::span<const Key> keys, Micros /*timeout*/, ResetDone done) {
+  done(impl_->Reset(keys));
+}
+
+MemoryStore::Stats MemoryStore::stats() const { return impl_->stats(); }
+
+}  // namespace brim
