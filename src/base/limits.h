@@ -20,6 +20,7 @@ inline constexpr std::size_t kMaxLimitTextBytes = 1024;
 inline constexpr std::size_t kMaxRepliesWaiting = 65'536;  // then: kUnavailable, at once
 inline constexpr std::size_t kMaxReplyBytes = 1 << 20;     // then: the connection is dropped
 inline constexpr std::size_t kMaxReplyDepth = 8;           // likewise
+inline constexpr int kMaxScriptLoads = 3;                  // for one command; then: kUnavailable
 inline constexpr std::chrono::milliseconds kConnectTimeout{1000};
 inline constexpr std::chrono::milliseconds kMinReconnectDelay{50};
 inline constexpr std::chrono::milliseconds kMaxReconnectDelay{1000};
@@ -28,11 +29,18 @@ inline constexpr std::chrono::milliseconds kMaxReconnectDelay{1000};
 inline constexpr std::size_t kMaxRequestLineBytes = 8 << 10;  // then: 414
 inline constexpr std::size_t kMaxHeaderBytes = 32 << 10;      // all headers; then: 431
 inline constexpr std::size_t kMaxHeaders = 100;               // then: 431
+inline constexpr std::size_t kMaxChunkLineBytes = 256;        // size and extensions; then: 400
 inline constexpr std::size_t kMaxBodyBytes = 1 << 20;         // default of a server; then: 413
 inline constexpr std::chrono::seconds kHeaderTimeout{10};     // from the first byte; then: 408
 inline constexpr std::chrono::seconds kIdleTimeout{60};
 inline constexpr std::size_t kMinBodyBytesPerSecond = 240;  // slower: 408
 inline constexpr std::size_t kMaxConnections = 10'000;      // per shard; then: accept and close
 inline constexpr std::chrono::seconds kDrainTimeout{10};
+inline constexpr std::size_t kMaxUnsentBytes = 64 << 10;  // then: written before the next request
+inline constexpr std::size_t kMaxKeptBytes = 64 << 10;    // a buffer that grew larger is given back
+inline constexpr std::chrono::seconds kLingerTimeout{2};  // to let a client read why it is closed,
+inline constexpr std::size_t kMaxLingerBytes = 1 << 20;   // dropping what it still sends
+inline constexpr std::chrono::milliseconds kAcceptRetry{100};  // after no descriptor was left
+inline constexpr int kMaxAcceptsPerTurn = 64;
 
 }  // namespace brim::limits

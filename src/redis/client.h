@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/limits.h"
+#include "redis/client_stats.h"
 #include "redis/command.h"
 #include "redis/reply_error.h"
 #include "redis/resp.h"
@@ -40,14 +41,6 @@ struct ClientOptions {
   Micros min_reconnect_delay = limits::kMinReconnectDelay;
   Micros max_reconnect_delay = limits::kMaxReconnectDelay;
   std::uint64_t jitter_seed = 0;  // two clients with different seeds do not reconnect in step
-};
-
-// Counted since the client was made.
-struct ClientStats {
-  std::uint64_t commands = 0;      // of Run and Eval, written; a repeated one counts twice
-  std::uint64_t script_loads = 0;  // SCRIPT LOADs written
-  std::uint64_t connects = 0;      // connections that became ready
-  std::uint64_t timeouts = 0;      // commands that ran into their deadline
 };
 
 // Loop-bound: every call, the destructor included, on the thread that runs the io_context (or

@@ -13,9 +13,12 @@ namespace brim::redis {
 inline std::string PrintForTest(const Reply& reply) {
   static constexpr std::string_view kMarks = "+-:$";
   if (reply.type() == ReplyType::kNull) return "null";
-  if (reply.type() == ReplyType::kInteger) return ":" + std::to_string(reply.integer());
+  if (reply.type() == ReplyType::kInteger) {
+    return std::string(":").append(std::to_string(reply.integer()));
+  }
   if (reply.type() != ReplyType::kArray) {
-    return kMarks[static_cast<std::size_t>(reply.type())] + std::string(reply.text());
+    std::string text(1, kMarks[static_cast<std::size_t>(reply.type())]);
+    return text.append(reply.text());
   }
   std::string text = "[";
   for (std::size_t i = 0; i < reply.size(); ++i) {

@@ -89,7 +89,7 @@ TEST(DecoderTest, RefusesWhatIsNotResp2) {
   };
   for (const std::string& bytes : kMalformed) {
     SCOPED_TRACE(bytes);
-    const auto got = DecodeForTest({"+first\r\n" + bytes + "+never\r\n"});
+    const auto got = DecodeForTest({"+first\r\n", bytes, "+never\r\n"});
     EXPECT_EQ(got.replies, Strings{"+first"});
     EXPECT_NE(got.error, "");
   }
@@ -98,15 +98,16 @@ TEST(DecoderTest, RefusesWhatIsNotResp2) {
 TEST(DecoderTest, BoundsTheBytesOfAReply) {
   const std::size_t header = std::strlen("$1048566\r\n") + std::strlen("\r\n");
   const std::size_t most = limits::kMaxReplyBytes - header;
-  const std::string fits = "$" + std::to_string(most) + "\r\n" + std::string(most, 'x') + "\r\n";
-  ASSERT_EQ(fits.size(), limits::kMaxReplyBytes);
-  EXPECT_EQ(DecodeForTest({fits + "+next\r\n"}).replies.size(), 2u);
-  EXPECT_EQ(DecodeForTest({"*1\r\n" + fits}).replies.size(), 0u);
+  std::string fits = "$1048564\r\n";
+  ASSERT_EQ(std::to_string(most), fits.substr(1, 7));
+  fits.append(most, 'x').append("\r\n");
+  EXPECT_EQ(DecodeForTest({fits, "+next\r\n"}).replies.size(), 2u);
+  EXPECT_EQ(DecodeForTest({"*1\r\n", fits}).error, "a reply is too long");
 
-  const std::string endless = "+" + std::string(limits::kMaxReplyBytes, 'x');
-  EXPECT_EQ(DecodeForTest({endless}).error, "a reply is too long");
-  const std::string many = "*300000\r\n" + Repeat("+x\r\n", 300'000);
-  EXPECT_EQ(DecodeForTest({many}).error, "a reply is too long");
+  const std::string endless(limits::kMaxReplyBytes, 'x');
+  EXPECT_EQ(DecodeForTest({"+", endless}).error, "a reply is too long");
+  const std::string many = Repeat("+x\r\n", 300'000);
+  EXPECT_EQ(DecodeForTest({"*300000\r\n", many}).error, "a reply is too long");
 }
 
 TEST(DecoderTest, ResetForgetsHalfAReply) {
@@ -136,9 +137,10 @@ TEST(DecoderTest, AccessorsOfOtherTypesAreEmpty) {
 
 TEST(CommandTest, EncodesAnyBytes) {
   EXPECT_EQ(Command(1).Arg("PING").Take(), "*1\r\n$4\r\nPING\r\n");
-  const std::string_view binary("a\r\n\0", 4);
+  using namespace std::string_literals;
+  const std::string binary = "a\r\n\0"s;
   EXPECT_EQ(Command(3).Arg(binary).Arg("").Arg(-15).Take(),
-            std::string("*3\r\n$4\r\na\r\n\0\r\n$0\r\n\r\n$3\r\n-15\r\n", 32));
+            "*3\r\n$4\r\na\r\n\0\r\n$0\r\n\r\n$3\r\n-15\r\n"s);
   EXPECT_EQ(Command(1).Arg(INT64_MIN).Take(), "*1\r\n$20\r\n-9223372036854775808\r\n");
 }
 

@@ -1,0 +1,134 @@
+// The rules of a Redis connection, without socket and clock: which commands may leave, which reply
+// belongs to which, what a lost connection means for each of them. Client does what it says.
+//
+// A command is in one of three places: `queued_` (not written), `sent_` (written, its reply is
+// awaited; replies come in order) or `unscripted_` (answered NOSCRIPT, waits for SCRIPT LOAD). What
+// brim itself asks (sign-in, SCRIPT LOAD) is queued in `own_` and leaves first.
+// Nothing that may have run is ever sent again.
+#pragma once
+
+#include <brim/clock.h>
+#include <brim/function.h>
+#include <brim/result.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/client_stats.h"
+#include "redis/fifo.h"
+#include "redis/resp.h"
+#include "redis/script.h"
+
+namespace brim::redis {
+
+struct PipelineOptions {
+  std::string peer;  // for messages
+  std::string user;
+  std::string password;
+  int db = 0;
+  std::string client_name;
+  Micros setup_timeout;  // from the first step of connecting until signed in; of a SCRIPT LOAD too
+};
+
+// Thread-compatible. A Done is called from Received, CompleteFailed and Close alone; it may call
+// Run and Eval of the same pipeline, nothing else.
+class Pipeline {
+ public:
+  using Done = MoveOnlyFunction<void(Result<Reply>)>;
+
+  explicit Pipeline(PipelineOptions options);
+
+  void Run(std::string command, Instant deadline, Done done);
+  // `script` must outlive the pipeline.
+  void Eval(const Script& script, std::string command, Instant deadline, Done done);
+
+  // What happens to the connection, told by its owner: Connecting and Connected in this order, then
+  // Collect, Written and Received in any order; Lost at any time after Connecting.
+  void Connecting(Instant now);
+  void Connected();
+  // Appends all that may leave now. What was collected counts as written.
+  void Collect(Instant now, std::string& out);
+  // The system took that many of the collected bytes: the rest surely never reached the server.
+  void Written(std::size_t bytes) { bytes_taken_ += bytes; }
+  // Where received bytes are to be put, and that some were. An error means: drop the connection,
+  // and tell Lost this reason.
+  std::span<char> ReadBuffer() { return decoder_.Prepare(); }
+  Result<void> Received(std::size_t bytes, Instant now);
+  void Lost(const Error& why);
+
+  // Time passes; an error is as above. Nothing happens before NextDeadline(), which is never late
+  // but may be early; nullopt: no deadline is kept.
+  Result<void> Tick(Instant now);
+  std::optional<Instant> NextDeadline() const { return next_deadline_; }
+
+  // Completes the commands that failed until now.
+  void CompleteFailed();
+  // Completes every command, and from now on fails each at once.
+  void Close(const Error& why);
+
+  bool ready() const { return state_ == State::kReady; }
+  // Whether the server refused to let us in when it was last asked.
+  bool refused() const { return down_.has_value() && down_->code == ErrorCode::kSetup; }
+  const ClientStats& stats() const { return stats_; }
+
+ private:
+  enum class State : std::uint8_t { kDown, kConnecting, kSigningIn, kReady };
+  enum class Kind : std::uint8_t { kRun, kEval, kAuth, kSelect, kSetName, kScriptLoad };
+  struct Entry {
+    Kind kind;
+    std::string command;  // of a sent one: empty, unless it may be repeated (kEval)
+    Instant deadline;
+    Done done;                       // of kRun and kEval
+    const Script* script = nullptr;  // of kEval and kScriptLoad
+    int loads = 0;                   // of kEval: how often the script was missing
+    std::uint64_t first_byte = 0;    // of a sent one: its place in the stream
+    bool own() const { return kind != Kind::kRun && kind != Kind::kEval; }
+  };
+  struct Failed {
+    Done done;
+    Error error;
+  };
+
+  void Queue(Entry entry);
+  void QueueOwn(Kind kind, std::string command, Instant deadline, const Script* script = nullptr);
+  void Send(Entry entry, std::string& out);
+  void Watch(Instant deadline);
+
+  Result<void> Answer(Entry entry, const Reply& reply, Instant now);
+  Result<void> AnswerSignIn(Kind kind, const Reply& reply);
+  void MissScript(Entry entry, Instant now);
+  void AnswerScriptLoad(const Script* script, const Reply& reply);
+  void Requeue(std::vector<Entry>& entries);
+
+  void ExpireUnsent(std::vector<Entry>& entries, Instant now);
+  void FailOverdue(Entry& entry);
+  void Fail(Entry& entry, Error error) {
+    failed_.push_back({std::move(entry.done), std::move(error)});
+  }
+  void GiveUp(Error why);
+  Error PeerError(ErrorCode code, std::string_view what) const;
+
+  const PipelineOptions options_;
+  State state_ = State::kDown;
+  std::optional<Error> down_;  // why the last attempt to connect failed; until one succeeds
+  Decoder decoder_;
+  std::vector<Entry> own_;
+  std::vector<Entry> queued_;
+  Fifo<Entry> sent_;
+  std::vector<Entry> unscripted_;
+  std::vector<const Script*> loading_;  // a SCRIPT LOAD is in own_ or sent_
+  std::vector<Failed> failed_;          // for CompleteFailed
+  int sign_in_missing_ = 0;             // replies
+  std::uint64_t bytes_collected_ = 0;   // of this connection
+  std::uint64_t bytes_taken_ = 0;
+  std::optional<Instant> setup_deadline_;  // while connecting and signing in
+  std::optional<Instant> next_deadline_;   // no deadline of anything here is earlier
+  ClientStats stats_;
+};
+
+}  // namespace brim::redis
