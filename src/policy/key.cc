@@ -46,9 +46,7 @@ constexpr std::array<std::uint8_t, 256> kExtraBytes = [] {
 std::uint8_t ExtraOf(char c) { return kExtraBytes[static_cast<unsigned char>(c)]; }
 
 bool StandsForItself(std::string_view part) {
-  std::uint8_t extra = 0;
-  for (const char c : part) extra |= ExtraOf(c);
-  return extra == 0;
+  return std::all_of(part.begin(), part.end(), [](char c) { return ExtraOf(c) == 0; });
 }
 
 void AppendHex(Key& key, unsigned char byte, const char* digits) {
@@ -104,14 +102,13 @@ void AppendWindow(Key& key, Micros window) {
   if (!whole) key.Append("ms");
 }
 
-std::string_view Suffix(Algorithm algorithm) {
+void AppendSuffix(Key& key, Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kSlidingWindow:
-      return "";
+      return;
     case Algorithm::kFixedWindow:
-      return ":fixed";
+      return key.Append(":fixed");
   }
-  return "";
 }
 
 bool FillKey(Key& key, const KeyOptions& options, std::string_view subject, std::string_view scope,
@@ -126,8 +123,21 @@ bool FillKey(Key& key, const KeyOptions& options, std::string_view subject, std:
     if (!AppendPart(key, scope, limits::kMaxScopeBytes)) return false;
   }
   AppendWindow(key, limit.window());
-  key.Append(Suffix(limit.algorithm()));
+  AppendSuffix(key, limit.algorithm());
   return true;
+}
+
+// Fills the key where the caller gets it: copying it twice into a Result costs as much as building
+// it.
+Result<Key> MakeKey(const KeyOptions& options, std::string_view subject, std::string_view scope,
+                    const Limit& limit) {
+  Key empty;
+  Result<Key> key(empty);
+  if (!FillKey(*key, options, subject, scope, limit)) {
+    key = Error{ErrorCode::kSetup, "cannot shorten a long subject or scope: OpenSSL has no SHA-256",
+                ""};
+  }
+  return key;
 }
 
 Error Invalid(std::string_view field, std::string message) {
@@ -157,12 +167,7 @@ Result<Key> BuildKey(const KeyOptions& options, std::string_view subject, std::s
   if (limit.key() == KeyForm::kPlain && !scope.empty()) {
     return Invalid("scope", "a limit with key: plain has no scope: leave it out, or use full keys");
   }
-  Key key;
-  if (!FillKey(key, options, subject, scope, limit)) {
-    return Error{ErrorCode::kSetup,
-                 "cannot shorten a long subject or scope: OpenSSL has no SHA-256", ""};
-  }
-  return key;
+  return MakeKey(options, subject, scope, limit);
 }
 
 }  // namespace brim

@@ -31,7 +31,10 @@ Result<void> CheckEnums(const LimitSpec& spec) {
 
 // These bounds keep every number that an algorithm makes within 2^53, up to which a double (all
 // that Lua has) holds each integer. Both algorithms add and subtract, and multiply nothing:
-//   units   used + cost           <= 2 * 10^9 when admitted only
+//   units   used + cost           <= 2 * 10^9 + 1, as the limiter caps a cost at 10^9 + 1. With
+//                                 count: all `used` goes on past the limit: nine million calls of
+//                                 that cost in one window reach 2^53. The key is limited long
+//                                 before, and stays so: only the count's last digits blur.
 //   time    now + window, in us   <  2^53 until the year 2254: 366 days are 3.2 * 10^13 us, and
 //                                 2^53 us are 285 years since 1970; the scripts' ms are far below
 // The one product, remaining * cost to compare two lines, is made outside the scripts, in 64 bits:

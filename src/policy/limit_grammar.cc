@@ -197,6 +197,8 @@ std::optional<Error> RefuseLength(std::string_view text) {
                  std::to_string(limits::kMaxLimitTextBytes));
 }
 
+bool IsShorter(const Limit& a, const Limit& b) { return a.window() < b.window(); }
+
 // A full key names the window and the algorithm; the grammar knows no other keys.
 Result<void> CheckDistinct(const std::vector<Limit>& limits) {
   for (auto a = limits.begin(); a != limits.end(); ++a) {
@@ -277,12 +279,11 @@ Result<std::vector<Limit>> ParseLimits(std::string_view text, Algorithm algorith
     }
     Result<Limit> limit = LimitParser(tokens, algorithm).Parse();
     if (!limit) return limit.error();
-    limits.push_back(*limit);
+    // Behind those of the same window: equal windows keep their order.
+    limits.insert(std::upper_bound(limits.begin(), limits.end(), *limit, IsShorter), *limit);
     if (tokens.Peek().Is(";")) tokens.Take();
   } while (tokens.Peek().kind != Token::Kind::kEnd);
 
-  std::stable_sort(limits.begin(), limits.end(),
-                   [](const Limit& a, const Limit& b) { return a.window() < b.window(); });
   if (Result<void> distinct = CheckDistinct(limits); !distinct) return distinct.error();
   return limits;
 }
