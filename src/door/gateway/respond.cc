@@ -1,0 +1,93 @@
+#include "door/gateway/respond.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/json_writer.h"
+
+namespace brim::door {
+namespace {
+
+constexpr std::string_view kOpen = "${";
+constexpr std::string_view kQuery = "query.";
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Decodes one name or value of a query string; false if a '%' is not followed by two hex digits.
+bool Decode(std::string_view text, std::string& out) {
+  out.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+') {
+      out += ' ';
+    } else if (text[i] == '%') {
+      if (text.size() - i < 3) return false;
+      const int high = HexValue(text[i + 1]);
+      const int low = HexValue(text[i + 2]);
+      if (high < 0 || low < 0) return false;
+      out += static_cast<char>(high * 16 + low);
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return true;
+}
+
+// The first value of the parameter, still encoded.
+std::optional<std::string_view> FindValue(std::string_view query, std::string_view parameter) {
+  while (!query.empty()) {  // stops: each turn drops one pair
+    const std::size_t end = query.find('&');
+    const std::string_view pair = query.substr(0, end);
+    query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
+    const std::size_t equals = pair.find('=');
+    if (pair.substr(0, equals) != parameter) continue;
+    return equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
+  }
+  return std::nullopt;
+}
+
+Error BadPlace(std::string_view place) {
+  return {ErrorCode::kInvalid,
+          "\"" + std::string(place) + "\" is no place for a value; write ${query.NAME}", "respond"};
+}
+
+}  // namespace
+
+Result<RespondTemplate> RespondTemplate::Parse(std::string_view text) {
+  RespondTemplate result;
+  while (true) {  // stops: each turn drops one place, or there is none left
+    const std::size_t open = text.find(kOpen);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = text.find('}', open);
+    if (close == std::string_view::npos) return BadPlace(text.substr(open));
+    const std::string_view name = text.substr(open + kOpen.size(), close - open - kOpen.size());
+    if (!name.starts_with(kQuery) || name.size() == kQuery.size()) {
+      return BadPlace(text.substr(open, close + 1 - open));
+    }
+    result.parts_.push_back(
+        {std::string(text.substr(0, open)), std::string(name.substr(kQuery.size()))});
+    text.remove_prefix(close + 1);
+  }
+  result.parts_.push_back({std::string(text), {}});
+  return result;
+}
+
+RespondTemplate::Outcome RespondTemplate::Fill(std::string_view query, std::string& out) const {
+  std::string value;
+  for (const Part& part : parts_) {
+    out += part.text;
+    if (part.parameter.empty()) continue;
+    const auto encoded = FindValue(query, part.parameter);
+    if (!encoded) return {Fault::kMissing, part.parameter};
+    if (!Decode(*encoded, value)) return {Fault::kBadEncoding, part.parameter};
+    AppendJsonEscaped(value, out);
+  }
+  return {};
+}
+
+}  // namespace brim::door
