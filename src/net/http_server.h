@@ -30,7 +30,7 @@ struct HttpServerOptions {
 struct HttpShard;
 class HttpListener;
 
-// Shards and handler must outlive it. Used by one thread, which is not a shard's.
+// Shards and handler must outlive it. Used by the thread that starts and stops the shards.
 class HttpServer {
  public:
   HttpServer(Shards& shards, HttpHandler& handler, HttpServerOptions options = {});
@@ -53,13 +53,13 @@ class HttpServer {
 
  private:
   void StopListening();
-  void CloseAll();
-  // Calls `task(shard)` on each shard, and waits for all; in place when the shards do not run.
+  // Calls `task(part)` for each shard, on its thread, and waits for all; in place when they do not
+  // run.
   template <typename Task>
   void OnEachShard(Task task);
 
   Shards& shards_;
-  std::vector<std::shared_ptr<HttpShard>> parts_;  // one a shard; sessions share it
+  std::vector<std::shared_ptr<HttpShard>> parts_;  // one a shard; its sessions share it
   std::vector<std::shared_ptr<HttpListener>> listeners_;
   std::vector<std::string> addresses_;
   std::vector<std::string> unix_paths_;  // removed when listening ends

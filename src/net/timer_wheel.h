@@ -77,6 +77,8 @@ class TimerWheel {
     Link(entry);
   }
 
+  void Remove(Entry& entry) { entry.Unlink(); }
+
   // Fires what is due at `now`. Each slot is visited at most once, however long the last call is
   // ago.
   void Advance(Time now) {

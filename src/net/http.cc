@@ -1,0 +1,40 @@
+#include "net/http.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/assert.h"
+#include "net/ascii.h"
+
+namespace brim::net {
+
+std::size_t HttpRequest::Count(std::string_view name) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      headers, [&](const HttpHeader& header) { return EqualsIgnoringCase(header.name, name); }));
+}
+
+std::string_view HttpRequest::Value(std::string_view name) const {
+  for (const HttpHeader& header : headers) {
+    if (EqualsIgnoringCase(header.name, name)) return header.value;
+  }
+  return {};
+}
+
+void HttpResponse::AddHeader(std::string_view name, std::string_view value) {
+  BRIM_ASSERT(IsToken(name));
+  headers.append(name).append(": ");
+  const std::size_t begin = headers.size();
+  headers.append(value);
+  const auto breaks_line = [](char c) { return c == '\r' || c == '\n' || c == '\0'; };
+  std::replace_if(headers.begin() + static_cast<std::ptrdiff_t>(begin), headers.end(), breaks_line,
+                  ' ');
+  headers.append("\r\n");
+}
+
+void HttpResponse::AddHeader(std::string_view name, std::int64_t value) {
+  char digits[20];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
+  AddHeader(name, std::string_view(digits, static_cast<std::size_t>(end - digits)));
+}
+
+}  // namespace brim::net
