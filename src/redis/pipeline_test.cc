@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,24 +14,15 @@ namespace {
 using namespace std::chrono_literals;
 using enum ErrorCode;
 
+using Strings = std::vector<std::string>;
+
 const Script kScript("return 1");
 const Script kOther("return 2");
 constexpr std::string_view kNoScript = "-NOSCRIPT No matching script.\r\n";
 
 std::string NameOf(ErrorCode code) {
-  switch (code) {
-    case kInvalid:
-      return "invalid";
-    case kUnavailable:
-      return "unavailable";
-    case kUnknown:
-      return "unknown";
-    case kOutOfMemory:
-      return "oom";
-    case kSetup:
-      return "setup";
-  }
-  return "";
+  constexpr const char* kNames[] = {"invalid", "unavailable", "unknown", "oom", "setup"};
+  return kNames[static_cast<int>(code)];
 }
 
 // A pipeline, the time, and what became of each command: "a=ok", "b=unknown", in order.
@@ -91,7 +80,6 @@ class PipelineTest : public testing::Test {
     pipeline_.CompleteFailed();
     return std::exchange(ends_, {});
   }
-  using Strings = std::vector<std::string>;
 
   Instant now_ = Instant(1h);
   Pipeline pipeline_{Options()};
