@@ -38,10 +38,10 @@ struct LimiterOptions {
 
 // One question. The views are read before Check returns (or CheckAsync: nothing is kept).
 struct CheckRequest {
-  std::string_view subject;       // who: must not be empty; any bytes
-  std::span<const Limit> limits;  // at most kMaxLines, with distinct keys; in any order
-  Units cost = 1;                 // 0 peeks: would one unit fit now? Nothing is written.
-  std::string_view scope = {};    // what: keeps counters of one subject apart
+  std::string_view subject;            // who: must not be empty; any bytes
+  std::span<const Limit> limits = {};  // at most kMaxLines, with distinct keys; in any order
+  Units cost = 1;                      // 0 peeks: would one unit fit now? Nothing is written.
+  std::string_view scope = {};         // what: keeps counters of one subject apart
 };
 
 // Thread-safe. Borrows the store, which must outlive it.

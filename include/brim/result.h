@@ -33,10 +33,11 @@ class [[nodiscard]] Result {
 
   const T& value() const& { return Get<0>(state_); }
   T& value() & { return Get<0>(state_); }
-  T&& value() && { return std::move(Get<0>(state_)); }
+  // By value, so that `for (... : Parse().value())` does not outlive what it walks over.
+  T value() && { return std::move(Get<0>(state_)); }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   const T* operator->() const { return &value(); }
   T* operator->() { return &value(); }
   const Error& error() const { return Get<1>(state_); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
 #include <string>
 
@@ -12,34 +13,40 @@ namespace {
 // Costs above every limit are all alike: they never fit. Bounding them keeps sums far from 2^53.
 Units LineCost(Units cost) { return cost == 0 ? 1 : std::min(cost, Limit::kMaxUnits + 1); }
 
+Error Invalid(std::string_view field, std::initializer_list<std::string_view> message) {
+  Error error{ErrorCode::kInvalid, "", std::string(field)};
+  for (const std::string_view part : message) error.message.append(part);
+  return error;
+}
+
 Result<void> CheckCost(const Limit& limit, Units cost) {
   if (limit.algorithm() == Algorithm::kSlidingWindow && cost > kMaxLogCost &&
       cost <= limit.capacity()) {
-    return Error{ErrorCode::kInvalid,
-                 "cost " + std::to_string(cost) + " is too much for the exact log of \"" +
-                     FormatLimit(limit) + "\": it keeps one entry a unit, at most " +
-                     std::to_string(kMaxLogCost) +
-                     " a call; split the cost, or use another algorithm (fixed_window)",
-                 "cost"};
+    return Invalid("cost", {"cost ", std::to_string(cost), " is too much for the exact log of \"",
+                            FormatLimit(limit), "\": it keeps one entry a unit, at most ",
+                            std::to_string(kMaxLogCost),
+                            " a call; split the cost, or use another algorithm (fixed_window)"});
   }
   return {};
+}
+
+Error SameKey(const Limit& one, const Limit& other) {
+  return Invalid("limits", {"\"", FormatLimit(one), "\" and \"", FormatLimit(other),
+                            "\" would count under the same key; keep one of them, or give them "
+                            "different windows or algorithms"});
 }
 
 }  // namespace
 
 Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, CheckLines& lines) {
   if (request.cost < 0) {
-    return Error{
-        ErrorCode::kInvalid,
-        "cost " + std::to_string(request.cost) + " is negative; give 1 or more, or 0 to peek",
-        "cost"};
+    return Invalid("cost", {"cost ", std::to_string(request.cost),
+                            " is negative; give 1 or more, or 0 to peek"});
   }
   const std::span<const Limit> limits = request.limits;
   if (limits.size() > kMaxLines) {
-    return Error{ErrorCode::kInvalid,
-                 std::to_string(limits.size()) + " limits in one check; at most " +
-                     std::to_string(kMaxLines),
-                 "limits"};
+    return Invalid("limits", {std::to_string(limits.size()), " limits in one check; at most ",
+                              std::to_string(kMaxLines)});
   }
   std::array<std::uint8_t, kMaxLines> order;
   std::iota(order.begin(), order.begin() + limits.size(), std::uint8_t{0});
@@ -57,13 +64,7 @@ Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, 
     const Result<Key> key = BuildKey(options, request.subject, request.scope, limit);
     if (!key) return key.error();
     for (const Line& other : lines) {
-      if (other.key == *key) {
-        return Error{ErrorCode::kInvalid,
-                     "\"" + FormatLimit(other.limit) + "\" and \"" + FormatLimit(limit) +
-                         "\" would count under the same key; keep one of them, or give them "
-                         "different windows or algorithms",
-                     "limits"};
-      }
+      if (other.key == *key) return SameKey(other.limit, limit);
     }
     lines.Add(*key, limit, LineCost(request.cost));
   }

@@ -77,7 +77,7 @@ class alignas(64) Shard {
   LineStatus Charge(Slot& slot, const Limit& limit, Units cost, std::int64_t now_ms,
                     const LineStatus& look) {
     const std::size_t before = slot.heap_bytes();
-    slot.Adopt(limit);
+    slot.Adopt(limit, now_ms);
     const LineStatus status =
         slot.Visit([&](auto& key) { return key.Charge(limit, cost, now_ms, look); });
     budget_->Replace(before, slot.heap_bytes());
@@ -85,8 +85,8 @@ class alignas(64) Shard {
     return status;
   }
   // The limit as it is now, for eviction, of a key that was looked at and not charged.
-  void Adopt(Slot& slot, const Limit& limit) {
-    slot.Adopt(limit);
+  void Adopt(Slot& slot, const Limit& limit, std::int64_t now_ms) {
+    slot.Adopt(limit, now_ms);
     NoteFreeAt(slot);
   }
 

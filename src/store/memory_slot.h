@@ -32,7 +32,7 @@ inline std::int64_t WholeMs(Micros duration) {
 struct FixedWindowKey {
   FixedWindowState state;
 
-  void Adopt(const Limit& /*limit*/) {}
+  void Adopt(const Limit& limit, std::int64_t now_ms) { HealFixedWindow(limit, state, now_ms); }
   LineStatus Look(const Limit& limit, Units cost, std::int64_t now_ms) const {
     return LookFixedWindow(limit, state, cost, now_ms);
   }
@@ -49,7 +49,7 @@ struct SlidingWindowKey {
   std::int64_t window_ms = 0;
   TimeLog log;
 
-  void Adopt(const Limit& limit) { window_ms = WholeMs(limit.window()); }
+  void Adopt(const Limit& limit, std::int64_t /*now_ms*/) { window_ms = WholeMs(limit.window()); }
   LineStatus Look(const Limit& limit, Units cost, std::int64_t now_ms) const {
     return LookSlidingWindow(limit, log, cost, now_ms);
   }
@@ -114,9 +114,9 @@ struct alignas(64) Slot {
     algorithm = chosen;
     Visit([](auto& key) { std::construct_at(&key); });
   }
-  void Adopt(const Limit& limit) {
+  void Adopt(const Limit& limit, std::int64_t now_ms) {
     units = static_cast<std::uint32_t>(limit.units());
-    Visit([&](auto& key) { key.Adopt(limit); });
+    Visit([&](auto& key) { key.Adopt(limit, now_ms); });
   }
 
   std::int64_t IdleAt() const {

@@ -135,7 +135,7 @@ void ChargeAll(std::span<const Line> lines, Place* places, std::int64_t now_ms, 
     if (IsCharged(lines[n], taken, status)) {
       status = shard->Charge(*slot, lines[n].limit, CostOf(lines[n]), now_ms, status);
     } else {
-      shard->Adopt(*slot, lines[n].limit);
+      shard->Adopt(*slot, lines[n].limit, now_ms);
     }
   }
   for (std::size_t n = 0; n < looked_at; ++n) {
