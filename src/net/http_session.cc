@@ -142,7 +142,7 @@ void HttpSession::FinishRequest() {
   const bool keeps = parser_.keep_alive() && !response_.close && !home_->draining;
   if (!keeps) {
     closing_ = true;
-    lingers_ = parser_.keep_alive() || in_.size() > parser_.consumed();
+    lingers_ = in_.size() > parser_.consumed();
   }
   const Persistence persistence = !keeps                  ? Persistence::kClose
                                   : parser_.is_http_1_0() ? Persistence::kKeepHttp10
@@ -216,13 +216,14 @@ void HttpSession::SetReadDeadline() {
     case Phase::kHead:
       return SetDeadline(phase_since_ + TimerWheel::kTick + options.header_timeout);
     case Phase::kBody:
-      return SetDeadline(DeadlineAtLeastRate(phase_since_, phase_bytes_));
+      return SetDeadline(ProgressDeadline(phase_since_, phase_bytes_));
   }
 }
 
-TimerWheel::Time HttpSession::DeadlineAtLeastRate(TimerWheel::Time since, std::size_t bytes) const {
+TimerWheel::Time HttpSession::ProgressDeadline(TimerWheel::Time since, std::size_t bytes) const {
   const std::chrono::milliseconds earned(bytes * 1000 / limits::kMinBodyBytesPerSecond);
-  return since + TimerWheel::kTick + home_->options.header_timeout + earned;
+  const TimerWheel& wheel = home_->shard.wheel();
+  return std::min(since + earned, wheel.now()) + TimerWheel::kTick + home_->options.header_timeout;
 }
 
 // Writes without waiting. False: some is left, or the client is gone.
@@ -243,7 +244,7 @@ Task<void> HttpSession::FlushSlowly() {
   const TimerWheel::Time since = home_->shard.wheel().now();
   std::size_t written = 0;
   while (!gone_ && !out_.empty()) {
-    SetDeadline(DeadlineAtLeastRate(since, written));
+    SetDeadline(ProgressDeadline(since, written));
     const auto [error, count] = co_await socket_.async_write_some(
         asio::buffer(out_.data() + out_begin_, out_.size() - out_begin_), kAwait);
     out_begin_ += count;

@@ -5,8 +5,8 @@
 // wheel:
 // - no request: options.idle_timeout (header_timeout for the first), then closed;
 // - a head: header_timeout from its first byte, then 408;
-// - a body, or a response that the client does not read: header_timeout, plus a second for each
-//   kMinBodyBytesPerSecond that went over, then 408 or closed;
+// - a body, or a response that the client does not read: header_timeout without progress, or an
+//   average (after header_timeout) of less than kMinBodyBytesPerSecond, then 408 or closed;
 // - a handler that has not resumed: none, the handler owes an answer. Nothing is read meanwhile.
 #pragma once
 
@@ -92,7 +92,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession>,
   void OnResume(std::uint64_t ticket);
   void OnTimer() override;
   void SetDeadline(TimerWheel::Time deadline);
-  TimerWheel::Time DeadlineAtLeastRate(TimerWheel::Time since, std::size_t bytes) const;
+  TimerWheel::Time ProgressDeadline(TimerWheel::Time since, std::size_t bytes) const;
 
   const std::shared_ptr<HttpShard> home_;
   Socket socket_;
