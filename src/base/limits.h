@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxLimitTextBytes = 1024;
 inline constexpr std::size_t kMaxRepliesWaiting = 65'536;  // then: kUnavailable, at once
 inline constexpr std::size_t kMaxReplyBytes = 1 << 20;     // then: the connection is dropped
 inline constexpr std::size_t kMaxReplyDepth = 8;           // likewise
-inline constexpr int kMaxScriptLoads = 20;                  // for one command; then: kUnavailable
+inline constexpr int kMaxScriptLoads = 20;                 // for one command; then: kUnavailable
 inline constexpr std::chrono::milliseconds kConnectTimeout{1000};
 inline constexpr std::chrono::milliseconds kMinReconnectDelay{50};
 inline constexpr std::chrono::milliseconds kMaxReconnectDelay{1000};
