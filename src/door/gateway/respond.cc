@@ -52,8 +52,9 @@ std::optional<std::string_view> FindValue(std::string_view query, std::string_vi
 }
 
 Error BadPlace(std::string_view place) {
-  return {ErrorCode::kInvalid,
-          "\"" + std::string(place) + "\" is no place for a value; write ${query.NAME}", "respond"};
+  std::string message("\"");
+  message.append(place).append("\" is no place for a value; write ${query.NAME}");
+  return {ErrorCode::kInvalid, message, "respond"};
 }
 
 }  // namespace

@@ -1,0 +1,185 @@
+#include "cli/args.h"
+
+#include <brim/version.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "policy/did_you_mean.h"
+
+namespace brim::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> kCommands = {"check", "demo", "inspect", "reset"};
+
+constexpr char kExamples[] = R"(Examples:
+  brim demo
+  brim demo --store redis://127.0.0.1:6379/0 --algorithm fixed_window
+  brim check user_8421 --limit "5 per minute" --limit "100 per day"
+  brim inspect user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
+  brim reset user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
+
+BRIM_STORE gives the store when --store does not; RATE_LIMIT_DISABLED=true switches limiting off.
+`brim COMMAND --help` tells more.)";
+
+constexpr char kDemoExamples[] =
+    R"(GET /api/search?q=... is limited to 5 per minute for each X-Client-Id (else for each address).
+An address is host:port, [v6]:port or unix:/path; port 0 takes a free one.
+
+Examples:
+  brim demo
+  brim demo --listen 127.0.0.1:0 --admin-listen 127.0.0.1:9090
+  brim demo --store redis://127.0.0.1:6379/0 --algorithm fixed_window)";
+
+constexpr char kCheckExamples[] =
+    R"(Exit code: 0 allowed, 1 limited, 2 bad usage, 3 the store gave no answer.
+With --cost 0 nothing is charged: 0 if one unit would fit, else 1.
+
+Examples:
+  brim check user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
+  brim check user_8421 --limit "60 per minute" --limit "5000 per day" --cost 3 --json
+  brim check --limit "100/day fixed_window" -- -a-subject-with-a-dash)";
+
+constexpr char kInspectExamples[] =
+    R"(Charges nothing. Exit code: 0, 2 bad usage, 3 the store gave no answer.
+
+Examples:
+  brim inspect user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
+  brim inspect 192.0.2.7 --scope search --limit "5 per minute" --json)";
+
+constexpr char kResetExamples[] =
+    R"(Forgets what these limits counted for the subject, and nothing else.
+Exit code: 0, 2 bad usage, 3 the store gave no answer.
+
+Example:
+  brim reset user_8421 --limit "5 per minute" --limit "100 per day" --store redis://127.0.0.1:6379/0)";
+
+void AddStore(CLI::App* command, StoreArgs& store) {
+  command
+      ->add_option("--store", store.url,
+                   "memory://, redis://[user:password@]host:port/db or unix:///path?db=N")
+      ->default_str("$BRIM_STORE, else memory://");
+}
+
+std::optional<Algorithm> FindAlgorithm(std::string_view name) {
+  for (const Algorithm algorithm : {Algorithm::kSlidingWindow, Algorithm::kFixedWindow}) {
+    if (AlgorithmName(algorithm) == name) return algorithm;
+  }
+  return std::nullopt;
+}
+
+void AddAlgorithm(CLI::App* command, Algorithm& algorithm) {
+  command
+      ->add_option_function<std::string>(
+          "--algorithm",
+          [&algorithm](const std::string& name) { algorithm = *FindAlgorithm(name); },
+          "Of limits that name none: sliding_window or fixed_window")
+      ->default_str(std::string(AlgorithmName(algorithm)))
+      ->check([](const std::string& name) {
+        return FindAlgorithm(name) ? std::string() : "give sliding_window or fixed_window";
+      });
+}
+
+CLI::App* AddSubjectCommand(CLI::App& app, const std::string& name, const std::string& about,
+                            const char* examples, SubjectArgs& args) {
+  CLI::App* command = app.add_subcommand(name, about);
+  command->footer(examples);
+  command->add_option("subject", args.subject, "Who: a user, key or address")->required();
+  command
+      ->add_option("--limit", args.limits, "\"5 per minute\", \"100/day fixed_window\"; repeatable")
+      ->required()
+      ->allow_extra_args(false);
+  command->add_option("--scope", args.scope, "What: keeps counters of one subject apart");
+  AddAlgorithm(command, args.algorithm);
+  AddStore(command, args.store);
+  return command;
+}
+
+std::string Version() { return "brim " BRIM_VERSION "\n"; }
+
+// The word that stands where a command should, if it is none.
+std::optional<std::string_view> UnknownCommand(int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  if (std::find(kCommands.begin(), kCommands.end(), argv[1]) != kCommands.end())
+    return std::nullopt;
+  return argv[1];
+}
+
+Printed RefuseCommand(std::string_view word) {
+  std::string text = "brim: there is no command \"" + std::string(word.substr(0, 40)) + "\"";
+  if (const std::string_view meant = DidYouMean(word, kCommands); !meant.empty()) {
+    text += "; did you mean \"" + std::string(meant) + "\"?";
+  }
+  return {text + "\nRun `brim` for the list.\n", kBadUsage};
+}
+
+void TakeStore(StoreArgs& store, std::string environment_store) {
+  store.from_command_line = !store.url.empty();
+  if (store.from_command_line) return;
+  store.url = environment_store.empty() ? "memory://" : std::move(environment_store);
+}
+
+}  // namespace
+
+Call ParseArgs(int argc, const char* const* argv, std::string environment_store) {
+  if (const auto word = UnknownCommand(argc, argv)) return RefuseCommand(*word);
+  CLI::App app("An exact rate limiter for every API, shared by all replicas.", "brim");
+  app.footer(kExamples);
+  app.require_subcommand(0, 1);  // at most one: a subject may be called like a command
+  app.set_version_flag("--version", Version());
+
+  DemoArgs demo;
+  CLI::App* demo_command = app.add_subcommand("demo", "Serve a small API that is limited, to try");
+  demo_command->footer(kDemoExamples);
+  demo_command->add_option("--listen", demo.listen, "Where to serve")->capture_default_str();
+  demo_command->add_option("--admin-listen", demo.admin_listen,
+                           "Where to serve /healthz, /readyz and /metrics; nowhere if not given");
+  demo_command->add_option("--shards", demo.shards, "Event loops; one a core if not given")
+      ->check(CLI::Range(1, 1024));
+  AddAlgorithm(demo_command, demo.algorithm);
+  AddStore(demo_command, demo.store);
+
+  SubjectArgs subject;
+  CLI::App* check = AddSubjectCommand(app, "check", "Ask whether a subject may, and charge it",
+                                      kCheckExamples, subject);
+  check->add_option("--cost", subject.cost, "Units to take; 0 only looks")->capture_default_str();
+  CLI::App* inspect =
+      AddSubjectCommand(app, "inspect", "Show what a subject has left", kInspectExamples, subject);
+  for (CLI::App* command : {check, inspect}) {
+    command->add_flag("--json", subject.json, "Print the decision as JSON");
+  }
+  AddSubjectCommand(app, "reset", "Forget what a subject used", kResetExamples, subject);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    return Printed{chosen.empty() ? app.help() : chosen.front()->help(), kOk};
+  } catch (const CLI::CallForVersion&) {
+    return Printed{Version(), kOk};
+  } catch (const CLI::Error& error) {
+    const auto chosen = app.get_subcommands();
+    const std::string command = chosen.empty() ? "brim" : "brim " + chosen.front()->get_name();
+    return Printed{
+        command + ": " + error.what() + "\nRun `" + command + " --help` for what it takes.\n",
+        kBadUsage};
+  }
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) return Printed{app.help(), kOk};
+  if (chosen.front() == demo_command) {
+    TakeStore(demo.store, std::move(environment_store));
+    return demo;
+  }
+  TakeStore(subject.store, std::move(environment_store));
+  if (chosen.front() != inspect) {
+    return SubjectCall{chosen.front() == check ? SubjectCommand::kCheck : SubjectCommand::kReset,
+                       subject};
+  }
+  subject.cost = 0;
+  return SubjectCall{SubjectCommand::kInspect, subject};
+}
+
+}  // namespace brim::cli

@@ -1,0 +1,50 @@
+// The commands of the program, each in its own file: arguments in, exit code out. args.h reads the
+// command line into these structs.
+#pragma once
+
+#include <brim/limit.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace brim::cli {
+
+enum ExitCode : int {
+  kOk = 0,        // allowed
+  kLimited = 1,   // or a peek that would not fit
+  kBadUsage = 2,  // the message says what to write instead
+  kStoreFailed = 3,
+};
+
+// Where a store URL came from decides whether a password in it deserves a warning.
+struct StoreArgs {
+  std::string url;
+  bool from_command_line = false;
+};
+
+// brim check | inspect | reset SUBJECT
+struct SubjectArgs {
+  std::string subject;
+  std::string scope;
+  std::vector<std::string> limits;
+  Algorithm algorithm = Algorithm::kSlidingWindow;  // of limits that name none
+  Units cost = 1;
+  bool json = false;
+  StoreArgs store;
+};
+
+struct DemoArgs {
+  std::string listen = "127.0.0.1:8080";
+  std::string admin_listen;  // empty: no admin listener
+  Algorithm algorithm = Algorithm::kSlidingWindow;
+  std::size_t shards = 0;  // 0: one a core
+  StoreArgs store;
+};
+
+int RunCheck(const SubjectArgs& args);
+int RunInspect(const SubjectArgs& args);
+int RunReset(const SubjectArgs& args);
+int RunDemo(const DemoArgs& args);
+
+}  // namespace brim::cli

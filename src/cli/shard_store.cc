@@ -1,0 +1,56 @@
+#include "cli/shard_store.h"
+
+#include <brim/memory_store.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "store/redis_store.h"
+#include "store/store_url.h"
+
+namespace brim::cli {
+namespace {
+
+// Asks the connection of the shard that the caller runs on: no hop between threads. A caller that
+// is no shard takes the first.
+class ShardStore final : public Store {
+ public:
+  ShardStore(redis::ClientOptions client, net::Shards& shards) {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      client.jitter_seed = std::random_device{}();
+      parts_.push_back(
+          std::make_unique<RedisStore>(shards[i].io(), RedisStoreOptions{.client = client}));
+    }
+  }
+
+  void Run(const Request& request, Micros timeout, Done done) override {
+    Part().Run(request, timeout, std::move(done));
+  }
+  void Reset(std::span<const Key> keys, Micros timeout, ResetDone done) override {
+    Part().Reset(keys, timeout, std::move(done));
+  }
+  bool needs_hash_tag() const override { return parts_.front()->needs_hash_tag(); }
+
+ private:
+  RedisStore& Part() {
+    return *parts_[static_cast<std::size_t>(std::max(0, net::Shard::CurrentIndex()))];
+  }
+
+  std::vector<std::unique_ptr<RedisStore>> parts_;  // by shard
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenShardStore(std::string_view url, net::Shards& shards) {
+  auto parsed = ParseStoreUrl(url);
+  if (!parsed) return parsed.error();
+  if (const auto* client = std::get_if<redis::ClientOptions>(&*parsed)) {
+    return std::unique_ptr<Store>(std::make_unique<ShardStore>(*client, shards));
+  }
+  return std::unique_ptr<Store>(std::make_unique<MemoryStore>());
+}
+
+}  // namespace brim::cli
