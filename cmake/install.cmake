@@ -5,9 +5,7 @@ include(CMakePackageConfigHelpers)
 # Named brim_engine because the program is called brim; users say brim::brim and -lbrim.
 add_library(brim_engine STATIC)
 foreach(folder base redis algorithm policy store limiter)
-  if(TARGET brim_${folder})
-    target_sources(brim_engine PRIVATE $<TARGET_OBJECTS:brim_${folder}>)
-  endif()
+  target_sources(brim_engine PRIVATE $<TARGET_OBJECTS:brim_${folder}>)
 endforeach()
 target_include_directories(brim_engine PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
@@ -20,9 +18,7 @@ add_library(brim::brim ALIAS brim_engine)
 
 install(DIRECTORY include/brim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS brim_engine EXPORT brimTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET brim)
-  install(TARGETS brim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
-endif()
+install(TARGETS brim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/brim)
 install(EXPORT brimTargets NAMESPACE brim:: DESTINATION ${package_dir})
