@@ -157,7 +157,7 @@ Call ParseArgs(int argc, const char* const* argv, std::string environment_store)
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    return Printed{chosen.empty() ? app.help() : chosen.front()->help(), kOk};
+    return Printed{chosen.empty() ? app.help() : chosen.front()->help("brim"), kOk};
   } catch (const CLI::CallForVersion&) {
     return Printed{Version(), kOk};
   } catch (const CLI::Error& error) {

@@ -112,9 +112,13 @@ class Demo {
 
  private:
   static Result<void> ListenOn(const std::string& text, net::HttpServer& server) {
-    auto address = net::ParseListenAddress(text);
+    const auto address = net::ParseListenAddress(text);
     if (!address) return address.error();
-    return server.Listen(*address);
+    const Result<void> bound = server.Listen(*address);
+    if (bound) return {};
+    Error error = bound.error();
+    error.message += "; choose another address (port 0 takes a free one)";
+    return error;
   }
 
   net::Shards& shards_;
@@ -146,7 +150,7 @@ std::string RedisHint(const DemoArgs& args) {
 void PrintWhatToTry(const DemoArgs& args, const std::string& address) {
   const std::string curl = CurlTarget(address);
   std::printf(
-      "brim %s demo on %s: GET %s, 5 per minute for each X-Client-Id (%s)\n\n"
+      "brim %s demo on %s: GET %s?q=..., 5 per minute for each X-Client-Id (%s)\n\n"
       "Try:\n"
       "  curl -i -H 'X-Client-Id: me' %s\n"
       "  for i in 1 2 3 4 5 6; do curl -s -o /dev/null -w '%%{http_code}\\n' -H 'X-Client-Id: me' "
