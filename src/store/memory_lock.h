@@ -11,9 +11,12 @@ namespace brim {
 class ShardLock {
  public:
   void lock() {
+    if (!try_lock()) LockSlowly();
+  }
+  bool try_lock() {
     int seen = kFree;
-    // Acquire and release: all that a lock must order is what it guards.
-    if (!state_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire)) LockSlowly();
+    // Acquire here and release below: all that a lock must order is what it guards.
+    return state_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire);
   }
   void unlock() {
     if (state_.exchange(kFree, std::memory_order_release) == kAwaited) state_.notify_one();
@@ -25,11 +28,7 @@ class ShardLock {
 
   [[gnu::noinline]] void LockSlowly() {
     for (int spin = 0; spin < kSpins; ++spin) {
-      int seen = kFree;
-      if (state_.load(std::memory_order_relaxed) == kFree &&
-          state_.compare_exchange_weak(seen, kHeld, std::memory_order_acquire)) {
-        return;
-      }
+      if (state_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
       Pause();
     }
     // From here on the lock is marked as awaited, also when we get it: others may sleep too.

@@ -56,6 +56,7 @@ class alignas(64) Shard {
   void Attach(MemoryBudget& budget) { budget_ = &budget; }
 
   void lock() { lock_.lock(); }
+  bool try_lock() { return lock_.try_lock(); }
   void unlock() { lock_.unlock(); }
 
   // The latest time that any check brought here: threads that read the clock before they wait for
@@ -95,6 +96,13 @@ class alignas(64) Shard {
   void SweepSome(std::int64_t now_ms) {
     if (++sweep_owed_ >= kSweepAtOnce) Sweep(now_ms);
   }
+  // And for shards that nobody calls: with every kTakesPerVisit-th take its caller visits another
+  // shard, this far behind this one, and sweeps kSlotsPerVisit slots there. 0: no visit is due.
+  std::uint32_t NextVisit() { return ++takes_ % kTakesPerVisit == 0 ? takes_ / kTakesPerVisit : 0; }
+  void SweepVisit(std::int64_t now_ms) {
+    sweep_owed_ = kSlotsPerVisit;
+    Sweep(now_ms);
+  }
 
   // A time before which no key here is other than limited: until then there is nothing to evict.
   // It may be early, never late; a search that finds nothing corrects it. Needs no lock.
@@ -111,6 +119,8 @@ class alignas(64) Shard {
  private:
   static constexpr std::uint32_t kSweepAtOnce = 8;
   static constexpr std::uint32_t kSweepPerInsert = 4;
+  static constexpr std::uint32_t kTakesPerVisit = 32;
+  static constexpr std::uint32_t kSlotsPerVisit = 32;
   static constexpr std::uint32_t kVictimSample = 32;
 
   static std::uint32_t MostKeys(std::uint64_t capacity) {
@@ -144,6 +154,7 @@ class alignas(64) Shard {
   std::uint32_t count_ = 0;
   std::uint32_t hand_ = 0;  // where sweeping and evicting go on
   std::uint32_t sweep_owed_ = 0;
+  std::uint32_t takes_ = 0;
   Slot* slots_ = nullptr;
   std::int64_t latest_ms_ = 0;
   std::atomic<std::int64_t> gives_from_{kNothingToGive};  // written under the lock, read without

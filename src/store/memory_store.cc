@@ -173,7 +173,9 @@ class MemoryStore::Impl {
     for (std::size_t n = 0; n < lines.size(); ++n) {
       places[n] = PlaceOf(lines[n].key, lines[n].limit.algorithm());
     }
+    if (lines.empty()) return;
     std::int64_t now_ms = NowMs();
+    std::uint32_t visit = 0;
     {
       ShardLocks locks(places, lines.size());
       now_ms = locks.Latest(now_ms);
@@ -182,7 +184,10 @@ class MemoryStore::Impl {
       ChargeAll(lines, places, now_ms, taken);
       if (budget_.Over()) DropOutgrown(places, lines.size(), now_ms);
       locks.SweepSome(now_ms);
+      visit = places[0].shard->NextVisit();
     }
+    if (visit != 0)
+      Visit(static_cast<std::size_t>(places[0].shard - shards_.get()) + visit, now_ms);
     if (budget_.Over()) MakeRoom(now_ms);
   }
 
@@ -226,6 +231,13 @@ class MemoryStore::Impl {
       place.shard->Erase(*slot);
     }
     return found;
+  }
+
+  // Forgets idle keys of a shard that may have no traffic of its own.
+  void Visit(std::size_t index, std::int64_t now_ms) {
+    Shard& shard = shards_[index & (shards_size_ - 1)];
+    const std::unique_lock lock(shard, std::try_to_lock);
+    if (lock) shard.SweepVisit(now_ms);
   }
 
   void DropOutgrown(const Place* places, std::size_t count, std::int64_t now_ms) {

@@ -33,7 +33,8 @@ class TimeLog {
 
   // REQUIRES: i < size().
   std::int64_t operator[](std::size_t i) const {
-    return outside_ ? Load(ring().times, Position(ring(), i)) : Load(raw_, i);
+    if (outside_) return Load(ring().times, Position(ring(), i));
+    return Load(raw_, std::min(i, kInside - 1));  // g++ does not see that there are no more
   }
 
   // How many entries are at or before `ms`. Mostly none: then it is one comparison.
@@ -56,7 +57,9 @@ class TimeLog {
   void DropOldest(std::size_t n) {
     if (n == 0) return;
     if (!outside_) {
-      std::memmove(raw_, raw_ + n * kTimeBytes, (size_ - n) * kTimeBytes);
+      for (std::size_t i = n; i < std::min<std::size_t>(size_, kInside); ++i) {
+        Store(raw_, i - n, Load(raw_, i));
+      }
     } else {
       Ring ring = this->ring();
       ring.head = Position(ring, n);
@@ -122,7 +125,7 @@ class TimeLog {
   // REQUIRES: capacity >= size().
   void Resize(std::size_t capacity) {
     unsigned char* const old = outside_ ? ring().times : nullptr;
-    unsigned char inside[kInside * kTimeBytes];
+    unsigned char inside[kInside * kTimeBytes] = {};
     unsigned char* times = inside;
     if (capacity > kInside) {
       times = static_cast<unsigned char*>(std::malloc(capacity * kTimeBytes));
@@ -134,14 +137,14 @@ class TimeLog {
     if (outside_) {
       set_ring({.times = times, .head = 0, .capacity = static_cast<std::uint32_t>(capacity)});
     } else {
-      std::memcpy(raw_, inside, size_ * kTimeBytes);
+      std::memcpy(raw_, inside, sizeof(inside));
     }
   }
 
   // The entries in order, oldest first: the ring from its head, then from its start.
   void CopyTo(unsigned char* times) const {
     if (!outside_) {
-      std::memcpy(times, raw_, size_ * kTimeBytes);
+      std::memcpy(times, raw_, kInside * kTimeBytes);
       return;
     }
     const Ring ring = this->ring();
