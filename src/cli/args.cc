@@ -139,6 +139,11 @@ Call ParseArgs(int argc, const char* const* argv, std::string environment_store)
                            "Where to serve /healthz, /readyz and /metrics; nowhere if not given");
   demo_command->add_option("--shards", demo.shards, "Event loops; one a core if not given")
       ->check(CLI::Range(1, 1024));
+  demo_command
+      ->add_option("--store-timeout-ms", demo.store_timeout_ms,
+                   "How long a request waits for the store; then the embedded one decides")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
   AddAlgorithm(demo_command, demo.algorithm);
   AddStore(demo_command, demo.store);
 

@@ -95,6 +95,7 @@ TEST(ArgsTest, BadUsageIsExitCode2AndSaysWhatToDo) {
       {"chekc"},
       {"demo", "extra"},
       {"demo", "--shards", "0"},
+      {"demo", "--store-timeout-ms", "0"},
       {"demo", "--algorithm", "leaky"},
       {"demo", "--listen"},
       {"check"},

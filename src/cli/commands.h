@@ -5,6 +5,7 @@
 #include <brim/limit.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct DemoArgs {
   std::string admin_listen;  // empty: no admin listener
   Algorithm algorithm = Algorithm::kSlidingWindow;
   std::size_t shards = 0;  // 0: one a core
+  std::int64_t store_timeout_ms = 50;
   StoreArgs store;
 };
 

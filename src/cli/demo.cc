@@ -53,11 +53,11 @@ door::Route DemoRoute(Algorithm algorithm) {
 class Demo {
  public:
   // The store must be of these shards; both are the caller's until the Demo has stopped.
-  Demo(net::Shards& shards, Store& store, Algorithm algorithm)
+  Demo(net::Shards& shards, Store& store, const DemoArgs& args)
       : shards_(shards),
-        limiter_(store),
+        limiter_(store, {.store_timeout = std::chrono::milliseconds(args.store_timeout_ms)}),
         counters_(shards.size()),
-        gateway_({DemoRoute(algorithm)}, limiter_, counters_, watch_),
+        gateway_({DemoRoute(args.algorithm)}, limiter_, counters_, watch_),
         admin_(limiter_, counters_, watch_),
         gateway_server_(shards, gateway_),
         admin_server_(shards, admin_) {}
@@ -170,7 +170,7 @@ int RunDemo(const DemoArgs& args) {
   auto store = OpenShardStore(args.store.url, shards);
   if (!store) return FailUsage("demo", store.error());
   WarnOfPassword(args.store);
-  Demo demo(shards, **store, args.algorithm);
+  Demo demo(shards, **store, args);
   if (auto bound = demo.Listen(args); !bound) return FailUsage("demo", bound.error());
   demo.Start(**store);
   PrintWhatToTry(args, demo.gateway_address());

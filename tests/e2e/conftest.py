@@ -51,11 +51,11 @@ def store(request):
 
 @pytest.fixture
 def demo(tmp_path):
-    """Starts demos: demo(*args, store=URL, env={...}). At the end each must drain and end well."""
+    """Starts demos: demo(*args, store=URL, env={...}, …). At the end each must drain and end well."""
     running = []
 
-    def start(*args, store="memory://", env=None):
-        running.append(harness.Demo(tmp_path, args, store, env))
+    def start(*args, **options):
+        running.append(harness.Demo(tmp_path, args, **options))
         return running[-1]
 
     yield start

@@ -126,13 +126,15 @@ class Demo:
 
     ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
 
-    def __init__(self, folder, args=(), store="memory://", env=None):
+    def __init__(self, folder, args=(), store="memory://", env=None, store_timeout_ms=5000):
         assert BINARY.exists(), f"{BINARY} is missing: build the target brim"
         self._log = folder / f"demo-{time.monotonic_ns()}.log"
         store_port = re.search(r":(\d+)(/|$)", store)
         self._not_ours = {"0", store_port and store_port[1]}
         self._process = subprocess.Popen(
-            [BINARY, "demo", "--listen", "127.0.0.1:0", "--store", store, *args],
+            # A busy machine is no lost store: the tests of a lost one say so themselves.
+            [BINARY, "demo", "--listen", "127.0.0.1:0", "--store", store,
+             "--store-timeout-ms", str(store_timeout_ms), *args],
             stdout=self._log.open("w"), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             env=environment(**(env or {})))
         self.port = int(eventually(self._bound, "the demo tells where it listens"))

@@ -32,6 +32,6 @@ def test_a_restarted_replica_finds_the_counts(demo, server, http):
 
 
 def test_brim_starts_and_limits_without_its_store(demo, http):
-    d = demo(store="redis://127.0.0.1:1/0")
+    d = demo(store="redis://127.0.0.1:1/0", store_timeout_ms=50)
     statuses = http.statuses(d, 6, "a")
     assert statuses == [200] * 5 + [429], "the embedded store decides until the other one is there"
