@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 
 #include "base/json_writer.h"
@@ -123,10 +122,13 @@ void AppendObjectBody(const Decision& decision, std::string& body) {
 
 PolicyHeader::PolicyHeader(std::span<const Limit> limits) {
   std::vector<Limit> lines;
-  std::copy_if(limits.begin(), limits.end(), std::back_inserter(lines),
-               [](const Limit& limit) { return limit.mode() != Mode::kOff; });
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const Limit& a, const Limit& b) { return a.window() < b.window(); });
+  for (const Limit& limit : limits) {
+    if (limit.mode() == Mode::kOff) continue;
+    const auto behind =
+        std::upper_bound(lines.begin(), lines.end(), limit,
+                         [](const Limit& a, const Limit& b) { return a.window() < b.window(); });
+    lines.insert(behind, limit);
+  }
   std::size_t same = 0;  // lines of this window so far: their names must differ
   for (std::size_t i = 0; i < lines.size(); ++i) {
     same = i != 0 && lines[i].window() == lines[i - 1].window() ? same + 1 : 1;

@@ -58,8 +58,8 @@ Gateway::Gateway(std::vector<Route> routes, Limiter& limiter, DecisionCounters& 
                  StoreWatch& watch)
     : limiter_(limiter), counters_(counters), watch_(watch) {
   routes_.reserve(routes.size());  // scopes are views of what stands in place
-  std::stable_sort(routes.begin(), routes.end(),
-                   [](const Route& a, const Route& b) { return a.path.size() > b.path.size(); });
+  std::sort(routes.begin(), routes.end(),
+            [](const Route& a, const Route& b) { return a.path.size() > b.path.size(); });
   for (Route& route : routes) {
     PolicyHeader policy(route.limits);
     Served& served = routes_.emplace_back(Served{std::move(route), {}, std::move(policy)});
