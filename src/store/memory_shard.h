@@ -92,7 +92,8 @@ class alignas(64) Shard {
   }
 
   // Expiry: every take sweeps one slot of its shard and every new key four more, eight or more at a
-  // time. So an idle key is gone after at most capacity() + 8 further takes of its shard.
+  // time; a slot whose key goes is looked at again. So an idle key is gone after at most
+  // capacity() + count() + 8 further takes of its shard.
   void SweepSome(std::int64_t now_ms) {
     if (++sweep_owed_ >= kSweepAtOnce) Sweep(now_ms);
   }
