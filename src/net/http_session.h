@@ -104,7 +104,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession>,
   std::size_t out_begin_ = 0;  // of out_, what is written already
 
   bool closing_ = false;     // no further request; ends when out_ is written
-  bool lingers_ = false;     // it is brim that closes: let the client read why
+  bool lingers_ = false;     // the client still sends: it gets time to read the response
   bool gone_ = false;        // the socket is of no use any more
   bool aborted_ = false;     // the server is gone, or about to be
   bool timed_out_ = false;   // since the last SetDeadline
