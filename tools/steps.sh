@@ -25,10 +25,24 @@ configure() {
   printf '%s' "$options" >"$dir/options"
 }
 
-# build DIR WHAT TARGET...: builds, and says so first if there is anything to do.
+# build DIR WHAT TARGET...: builds, and says so as soon as there is something to do.
 build() {
   local dir=$1 what=$2
   shift 2
-  if ! ninja -C "$dir" -n "$@" 2>/dev/null | grep -q 'no work to do'; then say "building $what"; fi
-  quietly "$dir/setup.log" ninja -C "$dir" "$@"
+  [ -e "$dir/.ninja_log" ] || say "building $what"
+  quietly "$dir/setup.log" ninja_and_tell "$dir" "$what" "$@"
 }
+
+ninja_and_tell() {
+  local dir=$1 what=$2 line told=no
+  shift 2
+  [ -e "$dir/.ninja_log" ] || told=yes
+  ninja -C "$dir" "$@" | while IFS= read -r line; do
+    printf '%s\n' "$line"
+    if [ "$told" = no ] && [[ $line == *" Building "* ]]; then
+      told=yes
+      say "building $what" 2>&3
+    fi
+  done
+}
+exec 3>&2  # past the redirections of `quietly`
