@@ -7,6 +7,7 @@
 #include <brim/result.h>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,13 +21,16 @@ inline constexpr std::size_t kMaxLines = 16;  // limits in one check
 enum class Algorithm : std::uint8_t {
   kSlidingWindow,  // an exact log of every admitted unit; never more than `units` in any window
   kFixedWindow,    // one counter per window; up to twice the limit around an edge
+  kTokenBucket,    // GCRA: a bucket of `burst` units, refilled all the time; constant memory
+  kSlidingWindowCounter,  // two aligned counters, weighted; approximate, constant memory
 };
 enum class Anchor : std::uint8_t {
   kFirstHit,  // a fixed window begins with the first unit charged to it
+  kAligned,   // fixed windows begin at whole multiples of their length since 1970 (UTC)
 };
 enum class Count : std::uint8_t {
   kAdmitted,  // a limited call charges nothing
-  kAll,       // limited calls count too (fixed window only)
+  kAll,       // limited calls count too (fixed window and token bucket only)
 };
 enum class Mode : std::uint8_t {
   kEnforce,
@@ -47,6 +51,11 @@ struct LimitSpec {
   Count count = Count::kAdmitted;
   Mode mode = Mode::kEnforce;
   KeyForm key = KeyForm::kFull;
+  // Token bucket only: what a full bucket admits at once, 0 ... 10^9. Unset: as many as `units`.
+  std::optional<Units> burst = std::nullopt;
+  // Sliding window only: a log of costs instead of single units, in a key of its own. Costs up to
+  // the limit; without it, a log takes a cost of n as n entries, at most 64.
+  bool weighted = false;
 };
 
 // A limit that is valid by construction. A small plain value: copy it freely.
@@ -56,27 +65,37 @@ class Limit {
   static constexpr Micros kMinWindow = std::chrono::milliseconds(1);
   static constexpr Micros kMaxWindow = std::chrono::hours(366 * 24);
 
-  // kInvalid with the field ("units", "window", "count", "key") and the remedy.
+  // kInvalid with the field ("units", "window", "burst", "count", ...) and the remedy.
   static Result<Limit> Create(const LimitSpec& spec);
 
   Units units() const { return spec_.units; }
   Micros window() const { return spec_.window; }
   // What a full key admits at once: the largest cost that can ever fit.
-  Units capacity() const { return spec_.units; }
+  Units capacity() const {
+    return spec_.algorithm == Algorithm::kTokenBucket ? burst() : spec_.units;
+  }
+  Units burst() const { return *spec_.burst; }  // the units, but for a token bucket
+  bool weighted() const { return spec_.weighted; }
+  // Of a token bucket: a unit costs `interval` ticks, and a microsecond pays `ticks_per_us` of them
+  // back. window / units as a reduced fraction; of 0 units, which nothing refills, any.
+  std::int64_t interval() const { return interval_; }
+  std::int64_t ticks_per_us() const { return ticks_per_us_; }
   Algorithm algorithm() const { return spec_.algorithm; }
   Anchor anchor() const { return spec_.anchor; }
   Count count() const { return spec_.count; }
   Mode mode() const { return spec_.mode; }
   KeyForm key() const { return spec_.key; }
 
-  // The same limit with other units, as a tier switch or a node's share has it. Not below 0,
-  // not above kMaxUnits: what is outside is brought to the nearer bound.
-  Limit WithUnits(Units units) const;
+  // One node's part of it: units and burst divided by `nodes`, at least 1 of each unless it is 0.
+  // REQUIRES: nodes >= 1.
+  Limit ShareOf(std::int64_t nodes) const;
   Limit WithMode(Mode mode) const;
 
  private:
-  explicit Limit(const LimitSpec& spec) : spec_(spec) {}
-  LimitSpec spec_;
+  explicit Limit(const LimitSpec& spec);
+  LimitSpec spec_;  // burst is set
+  std::int64_t interval_;
+  std::int64_t ticks_per_us_;
 };
 
 // Reads one limit: "5 per minute", "100/day", "1000 per 15 minutes", "10/second fixed_window
@@ -96,7 +115,8 @@ std::string FormatLimit(const Limit& limit);
 // "700ms".
 std::string WindowName(Micros window);
 
-// "sliding_window", "fixed_window".
+// "sliding_window", "fixed_window", "token_bucket", "sliding_window_counter".
 std::string_view AlgorithmName(Algorithm algorithm);
+std::optional<Algorithm> ParseAlgorithm(std::string_view name);
 
 }  // namespace brim

@@ -48,6 +48,7 @@ struct CheckRequest {
 class Limiter {
  public:
   using Done = MoveOnlyFunction<void(const Decision&)>;
+  using ReceiptDone = MoveOnlyFunction<void(const Decision&, Receipt)>;
 
   explicit Limiter(Store& store, LimiterOptions options = {});
   Limiter(const Limiter&) = delete;
@@ -61,9 +62,34 @@ class Limiter {
   // All limits are charged, or none. Blocks for at most store_timeout.
   Decision Check(const CheckRequest& request);
 
-  // The same without blocking. `done` is called exactly once: maybe before CheckAsync returns,
-  // maybe on a thread of the store; it must not block.
+  // The same, and what it takes to give exactly this back. The receipt is empty if nothing was
+  // charged, or not in the store itself.
+  Decision Check(const CheckRequest& request, Receipt& receipt);
+
+  // Charges all limits, past them too: for what is known only afterwards. Always allowed;
+  // `remaining` tells what is left. Blocks for at most store_timeout.
+  Decision Charge(const CheckRequest& request);
+
+  // Gives back the cost: the oldest units first, at most what was used. Always allowed. Blocks for
+  // at most store_timeout.
+  Decision Refund(const CheckRequest& request);
+
+  // Gives back what the check that filled the receipt charged, as far as it still counts, and uses
+  // the receipt up. `request` must be that of the check. An empty receipt gives back nothing.
+  Decision Refund(const CheckRequest& request, Receipt receipt);
+
+  // The same without blocking. `done` is called exactly once: maybe before they return, maybe on a
+  // thread of the store; it must not block.
   void CheckAsync(const CheckRequest& request, Done done);
+  void CheckAsync(const CheckRequest& request, ReceiptDone done);
+  void ChargeAsync(const CheckRequest& request, Done done);
+  void RefundAsync(const CheckRequest& request, Done done);
+  void RefundAsync(const CheckRequest& request, Receipt receipt, Done done);
+
+  // Many checks at once: each is atomic, all are in order, and they cost a fraction of single ones
+  // (memory is prefetched, Redis gets one write). REQUIRES: as many decisions as requests. Blocks
+  // for at most store_timeout.
+  void CheckBatch(std::span<const CheckRequest> requests, std::span<Decision> decisions);
 
   // Forgets what the subject used under these limits and this scope, and nothing else; tells how
   // many keys there were. Works while the kill switch is on. Blocks for at most store_timeout.
@@ -82,12 +108,19 @@ class Limiter {
 
  private:
   class Failover;
+  struct Batch;
+  struct Call;
   struct Pending;
 
-  Result<void> Match(const CheckRequest& request, CheckLines& lines) const;
-  // Fills `lines`, and `decision` if it can be had without waiting.
-  bool AnswerNow(const CheckRequest& request, CheckLines& lines, Decision& decision);
-  void Ask(const CheckLines& lines, Op op, Done done);
+  Result<void> Match(const CheckRequest& request, Op op, CheckLines& lines) const;
+  // Fills the call's lines; and decision and receipt, if they can be had without waiting.
+  bool AnswerNow(const CheckRequest& request, Call& call, Decision& decision, Receipt& receipt);
+  void Ask(const Call& call, ReceiptDone done);
+  Decision Run(const CheckRequest& request, Call call, Receipt* receipt = nullptr);
+  void RunAsync(const CheckRequest& request, Call call, ReceiptDone done);
+  static Call RefundOf(const Receipt& receipt);
+  void AskSome(std::span<const CheckRequest> requests, std::size_t first,
+               const std::shared_ptr<Batch>& batch);
 
   Store& store_;
   const Micros store_timeout_;

@@ -9,6 +9,7 @@
 #include <brim/static_vector.h>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -82,8 +83,31 @@ class CheckLines {
 };
 
 enum class Op : std::uint8_t {
-  kTake,  // charges every line if all enforced ones fit, and none otherwise
-  kPeek,  // looks at every line and writes nothing: would the line's cost fit now?
+  kTake,    // charges every line if all enforced ones fit, and none otherwise
+  kPeek,    // looks at every line and writes nothing: would the line's cost fit now?
+  kCharge,  // charges every line, past its limit too
+  kRefund,  // gives back: what the receipt says, else the oldest units, at most what was used
+};
+
+// What one take or charge left in each of its lines, so that a refund finds exactly that. It is
+// used up by the refund: it can be moved, never copied. The fields are the store's own.
+struct Receipt {
+  static constexpr std::int64_t kNotCharged = INT64_MIN;
+
+  Receipt() = default;
+  Receipt(Receipt&& other) noexcept : number(other.number), stamps(other.stamps) {
+    other.stamps.clear();
+  }
+  Receipt& operator=(Receipt&& other) noexcept {
+    number = other.number;
+    stamps = other.stamps;
+    if (this != &other) other.stamps.clear();
+    return *this;
+  }
+  bool empty() const { return stamps.empty(); }
+
+  std::uint64_t number = 0;
+  StaticVector<std::int64_t, kMaxLines> stamps;  // one for each line, or none
 };
 
 // How one line stands after the operation.
@@ -99,11 +123,14 @@ struct Taken {
   bool admitted = false;
   std::int32_t refused_line = -1;  // the enforced line that did not fit, or -1
   StaticVector<LineStatus, kMaxLines> lines;
+  Receipt receipt = {};  // if it was wanted and something was charged
 };
 
 struct Request {
   Op op = Op::kTake;
   std::span<const Line> lines;  // a CheckLines converts to it
+  bool wants_receipt = false;
+  const Receipt* receipt = nullptr;  // of a kRefund: null, or one made by the same lines
 };
 
 // Where counters live. One Run is one atomic step: nobody sees half of it. Time is the store's own.
@@ -112,6 +139,7 @@ struct Request {
 class Store {
  public:
   using Done = MoveOnlyFunction<void(Result<Taken>)>;
+  using BatchDone = std::function<void(std::size_t, Result<Taken>)>;
   using ResetDone = MoveOnlyFunction<void(Result<std::int64_t>)>;
 
   Store() = default;
@@ -127,6 +155,11 @@ class Store {
   // maybe on a thread of the store: it must not block. The lines must live until Run returns.
   // kUnknown: the charge may or may not have been made.
   virtual void Run(const Request& request, Micros timeout, Done done) = 0;
+
+  // Many at once, in order, but not as one atomic step: memory is prefetched, Redis gets one write.
+  // Calls `done` for each request exactly once, with its index; otherwise as Run. By itself: one
+  // Run after the other.
+  virtual void RunBatch(std::span<const Request> requests, Micros timeout, BatchDone done);
 
   // Removes these keys and nothing else; tells how many there were. Otherwise as Run.
   virtual void Reset(std::span<const Key> keys, Micros timeout, ResetDone done) = 0;

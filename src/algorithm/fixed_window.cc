@@ -20,6 +20,13 @@ FixedWindowState Current(const Limit& limit, const FixedWindowState& state, std:
   return {.end_ms = std::min(state.end_ms, now_ms + WindowMs(limit)), .used = state.used};
 }
 
+// The end of a window that begins now, or, aligned, of the one that runs now.
+std::int64_t EndOfFresh(const Limit& limit, std::int64_t now_ms, std::int64_t wall_offset_ms) {
+  const std::int64_t window_ms = WindowMs(limit);
+  if (limit.anchor() == Anchor::kFirstHit) return now_ms + window_ms;
+  return now_ms + window_ms - (now_ms + wall_offset_ms) % window_ms;
+}
+
 }  // namespace
 
 LineStatus LookFixedWindow(const Limit& limit, const FixedWindowState& state, Units cost,
@@ -42,9 +49,10 @@ LineStatus LookFixedWindow(const Limit& limit, const FixedWindowState& state, Un
 }
 
 LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units cost,
-                             std::int64_t now_ms, const LineStatus& look) {
+                             std::int64_t now_ms, std::int64_t wall_offset_ms,
+                             const LineStatus& look) {
   state = Current(limit, state, now_ms);
-  if (state.used == 0) state.end_ms = now_ms + WindowMs(limit);
+  if (state.used == 0) state.end_ms = EndOfFresh(limit, now_ms, wall_offset_ms);
   state.used += cost;
   LineStatus status = look;
   status.used = state.used;
@@ -52,6 +60,12 @@ LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units 
   status.reset_after = milliseconds(state.end_ms - now_ms);
   if (status.fit == Fit::kOver) status.retry_after = status.reset_after;
   return status;
+}
+
+void RefundFixedWindow(const Limit& limit, FixedWindowState& state, Units cost,
+                       std::int64_t now_ms) {
+  state = Current(limit, state, now_ms);
+  state.used -= std::min(cost, state.used);
 }
 
 void HealFixedWindow(const Limit& limit, FixedWindowState& state, std::int64_t now_ms) {

@@ -23,10 +23,16 @@ struct FixedWindowState {
 LineStatus LookFixedWindow(const Limit& limit, const FixedWindowState& state, Units cost,
                            std::int64_t now_ms);
 
+// `wall_offset_ms` is what makes the store's time wall time, for aligned windows.
 // Adds `cost`, past the limit too, and tells how the key stands after it; the status's fit and
 // retry_after are those of `look`, the answer before the charge.
 LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units cost,
-                             std::int64_t now_ms, const LineStatus& look);
+                             std::int64_t now_ms, std::int64_t wall_offset_ms,
+                             const LineStatus& look);
+
+// Gives back `cost`, at most what was used.
+void RefundFixedWindow(const Limit& limit, FixedWindowState& state, Units cost,
+                       std::int64_t now_ms);
 
 // What a refused check may do: bring a window that ends too late back to one window from now.
 void HealFixedWindow(const Limit& limit, FixedWindowState& state, std::int64_t now_ms);

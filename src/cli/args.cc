@@ -64,22 +64,18 @@ void AddStore(CLI::App* command, StoreArgs& store) {
       ->default_str("$BRIM_STORE, else memory://");
 }
 
-std::optional<Algorithm> FindAlgorithm(std::string_view name) {
-  for (const Algorithm algorithm : {Algorithm::kSlidingWindow, Algorithm::kFixedWindow}) {
-    if (AlgorithmName(algorithm) == name) return algorithm;
-  }
-  return std::nullopt;
-}
+constexpr char kAlgorithms[] =
+    "sliding_window, fixed_window, token_bucket or sliding_window_counter";
 
 void AddAlgorithm(CLI::App* command, Algorithm& algorithm) {
   command
       ->add_option_function<std::string>(
           "--algorithm",
-          [&algorithm](const std::string& name) { algorithm = *FindAlgorithm(name); },
-          "Of limits that name none: sliding_window or fixed_window")
+          [&algorithm](const std::string& name) { algorithm = *ParseAlgorithm(name); },
+          std::string("Of limits that name none: ") + kAlgorithms)
       ->default_str(std::string(AlgorithmName(algorithm)))
       ->check([](const std::string& name) {
-        return FindAlgorithm(name) ? std::string() : "give sliding_window or fixed_window";
+        return ParseAlgorithm(name) ? std::string() : std::string("give ") + kAlgorithms;
       });
 }
 

@@ -142,9 +142,17 @@ std::string CurlTarget(const std::string& address) {
 // Where the counter of the client `me` is to be seen; nothing for a memory store.
 std::string RedisHint(const DemoArgs& args) {
   if (args.store.url.starts_with("memory:")) return "";
-  return args.algorithm == Algorithm::kFixedWindow
-             ? "In the store: redis-cli GET ratelimit:me, and redis-cli TTL ratelimit:me\n"
-             : "In the store: redis-cli ZRANGE ratelimit:me:search:60 0 -1 WITHSCORES\n";
+  switch (args.algorithm) {
+    case Algorithm::kFixedWindow:
+      return "In the store: redis-cli GET ratelimit:me, and redis-cli TTL ratelimit:me\n";
+    case Algorithm::kSlidingWindow:
+      return "In the store: redis-cli ZRANGE ratelimit:me:search:60 0 -1 WITHSCORES\n";
+    case Algorithm::kTokenBucket:
+      return "In the store: redis-cli PTTL ratelimit:me:search:60:gcra\n";
+    case Algorithm::kSlidingWindowCounter:
+      return "In the store: redis-cli PTTL ratelimit:me:search:60:counter\n";
+  }
+  return "";
 }
 
 void PrintWhatToTry(const DemoArgs& args, const std::string& address) {

@@ -73,6 +73,13 @@ std::int64_t ResetSeconds(const Decision& decision) {
   return SecondsUp(waits ? decision.retry_after : decision.reset_after);
 }
 
+// In which its quota comes back: the window, or for a token bucket the time to refill it whole.
+Micros RefillTime(const Limit& limit) {
+  if (limit.algorithm() != Algorithm::kTokenBucket) return limit.window();
+  return Micros((limit.burst() * limit.interval() + limit.ticks_per_us() - 1) /
+                limit.ticks_per_us());
+}
+
 std::string_view Detail(const Decision& decision) {
   if (decision.reason == Reason::kFailClosed) return kUnavailable;
   if (decision.reason == Reason::kInvalidLimit) return kInvalid;
@@ -102,6 +109,9 @@ void WriteLine(const LineDecision& line, JsonWriter& json) {
   json.Key("limit").Int(line.limit.capacity());
   WriteWindow(line.limit.window(), json);
   json.Key("algorithm").String(AlgorithmName(line.limit.algorithm()));
+  if (line.limit.algorithm() == Algorithm::kTokenBucket) {
+    json.Key("units").Int(line.limit.units()).Key("burst").Int(line.limit.burst());
+  }
   json.Key("remaining").Int(line.remaining);
   WriteOptional("retry_after_ms", RetryAfterMillis(line.retry_after), json);
   json.Key("reset_after_ms").Int(Millis(line.reset_after));
@@ -138,7 +148,7 @@ PolicyHeader::PolicyHeader(std::span<const Limit> limits) {
     if (i != 0) value_ += ", ";
     value_ += names_.back();
     AppendParameter(kQuota, lines[i].capacity(), value_);
-    AppendParameter(kWindow, SecondsUp(lines[i].window()), value_);
+    AppendParameter(kWindow, SecondsUp(RefillTime(lines[i])), value_);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 
 // Tells clients of a closed limiter when to come again; a store is back in about that time, or
 // later.
+constexpr std::size_t kBatchStep = 64;
 constexpr Micros kFailClosedRetryAfter = std::chrono::seconds(1);
 
 bool KillSwitchOfEnvironment() {
@@ -30,6 +32,10 @@ bool KillSwitchOfEnvironment() {
 }
 
 Op OpOf(const CheckRequest& request) { return request.cost == 0 ? Op::kPeek : Op::kTake; }
+
+Limiter::ReceiptDone WithoutReceipt(Limiter::Done done) {
+  return [done = std::move(done)](const Decision& decision, Receipt) mutable { done(decision); };
+}
 
 // One thread waits for what another completes. Shared, so that the completing side may still be
 // inside Complete() when the waiting side is gone.
@@ -83,14 +89,11 @@ class Limiter::Failover {
     return AnswerLocally(lines, op);
   }
 
+  // What was charged to the store that failed is not given back here.
   Decision AnswerLocally(std::span<const Line> lines, Op op) {
+    if (op == Op::kRefund) op = Op::kPeek;
     CheckLines shares;
-    for (const Line& line : lines) {
-      const Units units = line.limit.units();
-      shares.Add(line.key,
-                 line.limit.WithUnits(units == 0 ? 0 : std::max<Units>(1, units / nodes_)),
-                 line.cost);
-    }
+    for (const Line& line : lines) shares.Add(line.key, line.limit.ShareOf(nodes_), line.cost);
     Taken taken;
     BRIM_ASSERT(local_.TryNow({op, shares}, taken));
     Decision decision = Decide(shares, taken);
@@ -103,17 +106,28 @@ class Limiter::Failover {
   MemoryStore local_;
 };
 
-struct Limiter::Pending {
-  Pending(std::vector<Line> lines, Op op, std::shared_ptr<Failover> failover, Done done)
-      : lines(std::move(lines)), op(op), failover(std::move(failover)), done(std::move(done)) {}
+// What is asked of the store.
+struct Limiter::Call {
+  Op op;
+  bool wants_receipt = false;
+  const Receipt* receipt = nullptr;
+  CheckLines lines = {};
 
+  Request request() const { return {op, lines, wants_receipt, receipt}; }
+};
+
+struct Limiter::Pending {
   std::vector<Line> lines;
   Op op;
   std::shared_ptr<Failover> failover;
-  Done done;
+  ReceiptDone done;
 
-  void Finish(const Result<Taken>& taken) {
-    done(taken ? Decide(lines, *taken) : failover->Answer(lines, op, taken.error()));
+  void Finish(Result<Taken> taken) {
+    if (taken) {
+      done(Decide(lines, *taken), std::move(taken->receipt));
+    } else {
+      done(failover->Answer(lines, op, taken.error()), {});
+    }
   }
 };
 
@@ -136,46 +150,171 @@ Decision Limiter::Check(std::string_view subject, Units units, Micros window) {
   return AnswerInvalid();
 }
 
-Decision Limiter::Check(const CheckRequest& request) {
-  CheckLines lines;
-  Decision decision;
-  if (AnswerNow(request, lines, decision)) return decision;
-  const auto waiter = std::make_shared<Waiter<Decision>>();
-  Ask(lines, OpOf(request), [waiter](const Decision& answer) { waiter->Complete(answer); });
-  return waiter->Wait();
+Decision Limiter::Check(const CheckRequest& request) { return Run(request, {OpOf(request)}); }
+
+Decision Limiter::Check(const CheckRequest& request, Receipt& receipt) {
+  return Run(request, {OpOf(request), true}, &receipt);
+}
+
+Decision Limiter::Charge(const CheckRequest& request) { return Run(request, {Op::kCharge}); }
+
+Decision Limiter::Refund(const CheckRequest& request) { return Run(request, {Op::kRefund}); }
+
+Decision Limiter::Refund(const CheckRequest& request, Receipt receipt) {
+  return Run(request, RefundOf(receipt));
 }
 
 void Limiter::CheckAsync(const CheckRequest& request, Done done) {
-  CheckLines lines;
-  Decision decision;
-  if (AnswerNow(request, lines, decision)) return done(decision);
-  Ask(lines, OpOf(request), std::move(done));
+  RunAsync(request, {OpOf(request)}, WithoutReceipt(std::move(done)));
 }
 
-bool Limiter::AnswerNow(const CheckRequest& request, CheckLines& lines, Decision& decision) {
-  const Result<void> matched = Match(request, lines);
+void Limiter::CheckAsync(const CheckRequest& request, ReceiptDone done) {
+  RunAsync(request, {OpOf(request), true}, std::move(done));
+}
+
+void Limiter::ChargeAsync(const CheckRequest& request, Done done) {
+  RunAsync(request, {Op::kCharge}, WithoutReceipt(std::move(done)));
+}
+
+void Limiter::RefundAsync(const CheckRequest& request, Done done) {
+  RunAsync(request, {Op::kRefund}, WithoutReceipt(std::move(done)));
+}
+
+void Limiter::RefundAsync(const CheckRequest& request, Receipt receipt, Done done) {
+  RunAsync(request, RefundOf(receipt), WithoutReceipt(std::move(done)));
+}
+
+// An empty receipt gives back nothing: a look is all that is left to do.
+Limiter::Call Limiter::RefundOf(const Receipt& receipt) {
+  if (receipt.empty()) return {Op::kPeek};
+  return {Op::kRefund, false, &receipt};
+}
+
+Decision Limiter::Run(const CheckRequest& request, Call call, Receipt* receipt) {
+  Decision decision;
+  Receipt charged;
+  if (!AnswerNow(request, call, decision, charged)) {
+    using Answer = std::pair<Decision, Receipt>;
+    const auto waiter = std::make_shared<Waiter<Answer>>();
+    Ask(call, [waiter](const Decision& answer, Receipt answer_receipt) {
+      waiter->Complete({answer, std::move(answer_receipt)});
+    });
+    std::tie(decision, charged) = waiter->Wait();
+  }
+  if (receipt != nullptr) *receipt = std::move(charged);
+  return decision;
+}
+
+void Limiter::RunAsync(const CheckRequest& request, Call call, ReceiptDone done) {
+  Decision decision;
+  Receipt charged;
+  if (AnswerNow(request, call, decision, charged)) return done(decision, std::move(charged));
+  Ask(call, std::move(done));
+}
+
+bool Limiter::AnswerNow(const CheckRequest& request, Call& call, Decision& decision,
+                        Receipt& receipt) {
+  const Result<void> matched = Match(request, call.op, call.lines);
+  const bool of_these_lines =
+      call.receipt == nullptr || call.receipt->stamps.size() == call.lines.size();
   if (kill_switch()) {
-    decision = AnswerUnasked(lines, Outcome::kAllowed, Reason::kKillSwitch);
-  } else if (!matched) {
+    decision = AnswerUnasked(call.lines, Outcome::kAllowed, Reason::kKillSwitch);
+  } else if (!matched || !of_these_lines) {
     decision = AnswerInvalid();
-  } else if (!lines.empty()) {
+  } else if (!call.lines.empty()) {
     Taken taken;
-    if (!store_.TryNow({OpOf(request), lines}, taken)) return false;
-    decision = Decide(lines, taken);
+    if (!store_.TryNow(call.request(), taken)) return false;
+    decision = Decide(call.lines, taken);
+    receipt = std::move(taken.receipt);
   }
   return true;
 }
 
-void Limiter::Ask(const CheckLines& lines, Op op, Done done) {
-  auto pending = std::make_unique<Pending>(std::vector<Line>(lines.begin(), lines.end()), op,
-                                           failover_, std::move(done));
-  store_.Run({op, lines}, store_timeout_,
-             [pending = std::move(pending)](Result<Taken> taken) { pending->Finish(taken); });
+void Limiter::Ask(const Call& call, ReceiptDone done) {
+  std::unique_ptr<Pending> pending(
+      new Pending{{call.lines.begin(), call.lines.end()}, call.op, failover_, std::move(done)});
+  store_.Run(call.request(), store_timeout_, [pending = std::move(pending)](Result<Taken> taken) {
+    pending->Finish(std::move(taken));
+  });
+}
+
+// What the callbacks of a batch share: they may come from another thread, one by one.
+struct Limiter::Batch {
+  std::span<Decision> decisions;
+  std::shared_ptr<Failover> failover;
+  std::mutex mu;
+  std::condition_variable all_answered;
+  std::size_t waiting = 0;  // GUARDED_BY(mu)
+
+  void Answered() {
+    const std::lock_guard lock(mu);
+    if (--waiting == 0) all_answered.notify_one();
+  }
+  void Wait() {
+    std::unique_lock lock(mu);
+    all_answered.wait(lock, [this] { return waiting == 0; });
+  }
+};
+
+void Limiter::CheckBatch(std::span<const CheckRequest> requests, std::span<Decision> decisions) {
+  BRIM_ASSERT(requests.size() == decisions.size());
+  const auto batch = std::make_shared<Batch>();
+  batch->decisions = decisions;
+  batch->failover = failover_;
+  for (std::size_t first = 0; first < requests.size(); first += kBatchStep) {
+    AskSome(requests, first, batch);
+  }
+  batch->Wait();
+}
+
+// The lines of kBatchStep checks at a time, so that those of a long batch do not all lie in memory
+// at once when the store answers at once.
+void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
+                      const std::shared_ptr<Batch>& batch) {
+  struct Asked {
+    std::vector<Line> lines;
+    std::vector<Request> requests;
+    std::vector<std::size_t> index;  // of each request in the batch
+  };
+  const auto asked = std::make_shared<Asked>();
+  const std::size_t last = std::min(requests.size(), first + kBatchStep);
+  std::size_t lines = 0;
+  for (std::size_t i = first; i < last; ++i) lines += requests[i].limits.size();
+  asked->lines.reserve(lines);  // spans point into it
+  for (std::size_t i = first; i < last; ++i) {
+    Call call{OpOf(requests[i])};
+    const Result<void> matched = Match(requests[i], call.op, call.lines);
+    Decision& decision = batch->decisions[i];
+    if (kill_switch()) {
+      decision = AnswerUnasked(call.lines, Outcome::kAllowed, Reason::kKillSwitch);
+    } else if (!matched) {
+      decision = AnswerInvalid();
+    } else if (call.lines.empty()) {
+      decision = {};
+    } else {
+      const std::size_t begin = asked->lines.size();
+      asked->lines.insert(asked->lines.end(), call.lines.begin(), call.lines.end());
+      asked->requests.push_back({call.op, std::span(asked->lines).subspan(begin)});
+      asked->index.push_back(i);
+    }
+  }
+  {
+    const std::lock_guard lock(batch->mu);
+    batch->waiting += asked->requests.size();
+  }
+  store_.RunBatch(asked->requests, store_timeout_,
+                  [asked, batch](std::size_t i, Result<Taken> taken) {
+                    const Request& request = asked->requests[i];
+                    batch->decisions[asked->index[i]] =
+                        taken ? Decide(request.lines, *taken)
+                              : batch->failover->Answer(request.lines, request.op, taken.error());
+                    batch->Answered();
+                  });
 }
 
 Result<std::int64_t> Limiter::Reset(const CheckRequest& request) {
   CheckLines lines;
-  if (auto matched = Match(request, lines); !matched) return matched.error();
+  if (auto matched = Match(request, Op::kPeek, lines); !matched) return matched.error();
   std::vector<Key> keys;
   for (const Line& line : lines) keys.push_back(line.key);
   const auto waiter = std::make_shared<Waiter<Result<std::int64_t>>>();
@@ -186,7 +325,7 @@ Result<std::int64_t> Limiter::Reset(const CheckRequest& request) {
 
 Result<void> Limiter::Validate(const CheckRequest& request) const {
   CheckLines lines;
-  return Match(request, lines);
+  return Match(request, OpOf(request), lines);
 }
 
 Result<void> Limiter::ValidateOptions(const LimiterOptions& options) {
@@ -199,9 +338,9 @@ Result<void> Limiter::ValidateOptions(const LimiterOptions& options) {
   return ValidateKeyOptions({.prefix = options.key_prefix, .hash_tag = options.hash_tag});
 }
 
-Result<void> Limiter::Match(const CheckRequest& request, CheckLines& lines) const {
+Result<void> Limiter::Match(const CheckRequest& request, Op op, CheckLines& lines) const {
   if (!options_valid_) return options_valid_;
-  return MatchLines(*keys_, request, lines);
+  return MatchLines(*keys_, request, op, lines);
 }
 
 }  // namespace brim

@@ -19,15 +19,16 @@ Error Invalid(std::string_view field, std::initializer_list<std::string_view> me
   return error;
 }
 
-Result<void> CheckCost(const Limit& limit, Units cost) {
-  if (limit.algorithm() == Algorithm::kSlidingWindow && cost > kMaxLogCost &&
-      cost <= limit.capacity()) {
-    return Invalid("cost", {"cost ", std::to_string(cost), " is too much for the exact log of \"",
-                            FormatLimit(limit), "\": it keeps one entry a unit, at most ",
-                            std::to_string(kMaxLogCost),
-                            " a call; split the cost, or use another algorithm (fixed_window)"});
-  }
-  return {};
+// A take that costs more than the limit holds never fits; only then, what a log cannot take is an
+// error.
+Result<void> CheckCost(const Limit& limit, Op op, Units cost) {
+  const bool never_fits = op == Op::kTake && cost > limit.capacity();
+  const bool plain_log = limit.algorithm() == Algorithm::kSlidingWindow && !limit.weighted();
+  if (!plain_log || cost <= kMaxLogCost || never_fits) return {};
+  return Invalid("cost", {"cost ", std::to_string(cost), " is too much for the exact log of \"",
+                          FormatLimit(limit), "\": it keeps one entry a unit, at most ",
+                          std::to_string(kMaxLogCost),
+                          " a call; add the word \"weighted\" to the limit, or split the cost"});
 }
 
 Error SameKey(const Limit& one, const Limit& other) {
@@ -38,10 +39,14 @@ Error SameKey(const Limit& one, const Limit& other) {
 
 }  // namespace
 
-Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, CheckLines& lines) {
+Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, Op op,
+                        CheckLines& lines) {
   if (request.cost < 0) {
     return Invalid("cost", {"cost ", std::to_string(request.cost),
                             " is negative; give 1 or more, or 0 to peek"});
+  }
+  if (request.cost == 0 && (op == Op::kCharge || op == Op::kRefund)) {
+    return Invalid("cost", {"a charge or a refund of 0 does nothing; give 1 or more"});
   }
   const std::span<const Limit> limits = request.limits;
   if (limits.size() > kMaxLines) {
@@ -60,7 +65,7 @@ Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, 
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const Limit& limit = limits[order[i]];
     if (limit.mode() == Mode::kOff) continue;
-    if (auto fits = CheckCost(limit, request.cost); !fits) return fits;
+    if (auto fits = CheckCost(limit, op, request.cost); !fits) return fits;
     const Result<Key> key = BuildKey(options, request.subject, request.scope, limit);
     if (!key) return key.error();
     for (const Line& other : lines) {

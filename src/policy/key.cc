@@ -18,9 +18,9 @@ constexpr std::size_t kDigestBytes = 16;  // of SHA-256's 32
 constexpr std::string_view kHashMark = "%h";
 constexpr std::size_t kMaxWindowBytes =
     std::string_view("31622399999ms").size();  // 366 days less 1 ms
-constexpr std::size_t kMaxSuffixBytes = std::string_view(":fixed").size();
+constexpr std::size_t kMaxSuffixBytes = std::string_view(":counter").size();
 
-// Every key fits: prefix:{subject}:scope:window:fixed
+// Every key fits: prefix:{subject}:scope:window:counter
 static_assert(limits::kMaxPrefixBytes + 1 + (1 + limits::kMaxSubjectBytes + 1) + 1 +
                   limits::kMaxScopeBytes + 1 + kMaxWindowBytes + kMaxSuffixBytes <=
               kMaxKeyBytes);
@@ -102,12 +102,16 @@ void AppendWindow(Key& key, Micros window) {
   if (!whole) key.Append("ms");
 }
 
-void AppendSuffix(Key& key, Algorithm algorithm) {
-  switch (algorithm) {
+void AppendSuffix(Key& key, const Limit& limit) {
+  switch (limit.algorithm()) {
     case Algorithm::kSlidingWindow:
-      return;
+      return key.Append(limit.weighted() ? ":w" : "");
     case Algorithm::kFixedWindow:
       return key.Append(":fixed");
+    case Algorithm::kTokenBucket:
+      return key.Append(":gcra");
+    case Algorithm::kSlidingWindowCounter:
+      return key.Append(":counter");
   }
 }
 
@@ -123,7 +127,7 @@ bool FillKey(Key& key, const KeyOptions& options, std::string_view subject, std:
     if (!AppendPart(key, scope, limits::kMaxScopeBytes)) return false;
   }
   AppendWindow(key, limit.window());
-  AppendSuffix(key, limit.algorithm());
+  AppendSuffix(key, limit);
   return true;
 }
 

@@ -2,7 +2,7 @@
 //
 //   ratelimit:user_8421:60             sliding window of 60 s
 //   ratelimit:user_8421:chat:1500ms    with a scope; a window that is not whole seconds
-//   ratelimit:user_8421:60:fixed       fixed window
+//   ratelimit:user_8421:60:fixed       fixed window; :gcra, :counter, and :w for a weighted log
 //   ratelimit:user_8421                fixed window, key: plain
 //   ratelimit:{user_8421}:60           with hash_tag: all keys of a subject share a cluster slot
 //
@@ -16,8 +16,9 @@
 //   - A raw '%' becomes "%25" and hex digits are upper-case, so "%h" begins a hash and nothing
 //   else.
 //   - The parts tell what they are. One: a plain key. Two: subject, window. Four: subject, scope,
-//     window, "fixed". Three end either in "fixed" (subject, window) or in a window (subject,
-//     scope): a window is digits, or digits and "ms", never "fixed", whatever the scope looks like.
+//     window, suffix. Three end either in a suffix (subject, window) or in a window (subject,
+//     scope): a window is digits, or digits and "ms", never a suffix, whatever the scope looks
+//     like.
 // With hash_tag the first '{' and the first '}' are brim's own, as neither prefix nor part holds
 // any, and something stands between them, as no subject is empty: no subject can empty its tag (and
 // fall back to hashing the whole key) or choose another one.

@@ -92,7 +92,7 @@ TEST(KeyTest, NamesWindowsInSecondsElseInMilliseconds) {
 }
 
 TEST(KeyTest, UnitsAndModeDoNotChangeTheKey) {
-  EXPECT_EQ(KeyOf("u", "", kMinute.WithUnits(600).WithMode(Mode::kShadow)), KeyOf("u"));
+  EXPECT_EQ(KeyOf("u", "", ParseLimit("600 per minute shadow").value()), KeyOf("u"));
 }
 
 TEST(KeyTest, R21_EncodesOddIds) {

@@ -93,6 +93,7 @@ class LimitParser {
          {&LimitParser::ReadUnits, &LimitParser::ReadWindow, &LimitParser::ReadOptions}) {
       if (Result<void> done = (this->*step)(); !done) return done.error();
     }
+    if (spec_.burst && !algorithm_named_) spec_.algorithm = Algorithm::kTokenBucket;
     Result<Limit> limit = Limit::Create(spec_);
     if (!limit) return Invalid(limit.error().field + ": " + limit.error().message);
     return limit;
@@ -111,6 +112,24 @@ class LimitParser {
   template <Algorithm algorithm>
   static Result<void> SetAlgorithm(LimitParser& parser) {
     parser.spec_.algorithm = algorithm;
+    parser.algorithm_named_ = true;
+    return {};
+  }
+  static Result<void> SetAligned(LimitParser& parser) {
+    parser.spec_.anchor = Anchor::kAligned;
+    return {};
+  }
+  static Result<void> SetWeighted(LimitParser& parser) {
+    parser.spec_.weighted = true;
+    return {};
+  }
+  static Result<void> ReadBurst(LimitParser& parser) {
+    const Token burst = parser.tokens_.Take();
+    if (burst.kind != Token::Kind::kNumber || burst.value > Limit::kMaxUnits) {
+      return Expected(burst, "a whole number of units behind 'burst', 0 to " +
+                                 std::to_string(Limit::kMaxUnits));
+    }
+    parser.spec_.burst = burst.value;
     return {};
   }
   static Result<void> SetShadow(LimitParser& parser) {
@@ -170,11 +189,17 @@ class LimitParser {
 
   Tokenizer& tokens_;
   LimitSpec spec_;
+  bool algorithm_named_ = false;  // if not, a burst makes it a token bucket
 };
 
 constexpr LimitParser::Option LimitParser::kOptions[] = {
     {"sliding_window", "algorithm", SetAlgorithm<Algorithm::kSlidingWindow>},
     {"fixed_window", "algorithm", SetAlgorithm<Algorithm::kFixedWindow>},
+    {"token_bucket", "algorithm", SetAlgorithm<Algorithm::kTokenBucket>},
+    {"sliding_window_counter", "algorithm", SetAlgorithm<Algorithm::kSlidingWindowCounter>},
+    {"burst", "burst", ReadBurst},
+    {"aligned", "anchor", SetAligned},
+    {"weighted", "weighting", SetWeighted},
     {"shadow", "mode", SetShadow},
 };
 
@@ -203,7 +228,8 @@ bool IsShorter(const Limit& a, const Limit& b) { return a.window() < b.window();
 Result<void> CheckDistinct(const std::vector<Limit>& limits) {
   for (auto a = limits.begin(); a != limits.end(); ++a) {
     const auto b = std::find_if(a + 1, limits.end(), [a](const Limit& other) {
-      return other.window() == a->window() && other.algorithm() == a->algorithm();
+      return other.window() == a->window() && other.algorithm() == a->algorithm() &&
+             other.weighted() == a->weighted();
     });
     if (b == limits.end()) continue;
     std::string message = "two limits would share one key: '";

@@ -2,7 +2,8 @@
 //
 //   limits    = limit { ";" limit } [ ";" ]
 //   limit     = units ( "/" | "per" ) [ count ] unit { option }
-//   option    = algorithm | "shadow"                 in any order, each setting at most once
+//   option    = algorithm | "burst" units | "aligned" | "weighted" | "shadow"
+//               in any order, each setting at most once; a burst alone means token_bucket
 //
 // Case does not matter, and spaces are needed only between two words. No other white space: a tab
 // or a line break in a limit is far more often a mistake than meant.

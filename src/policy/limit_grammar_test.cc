@@ -136,7 +136,8 @@ const Refused kRefused[] = {
     // Options.
     {"5 per minute leaky_bucket",
      "found 'leaky_bucket' at position 14, expected the end, ';' or "
-     "an option (sliding_window, fixed_window, shadow)"},
+     "an option (sliding_window, fixed_window, token_bucket, sliding_window_counter, burst, "
+     "aligned, weighted, shadow)"},
     {"5 per minute fixed", "did you mean 'fixed_window'?"},
     {"5 per minute sliding-window", "did you mean 'sliding_window'?"},
     {"5 per minute shadwo", "did you mean 'shadow'?"},
@@ -168,12 +169,35 @@ TEST(LimitGrammarTest, RefusesWithWordPlaceAndExample) {
   }
 }
 
-TEST(LimitGrammarTest, DoesNotKnowTheWordsOfLaterAlgorithmsYet) {
-  for (const char* word :
-       {"burst 20", "aligned", "weighted", "token_bucket", "sliding_window_counter"}) {
-    const Result<Limit> got = ParseLimit("10/second " + std::string(word));
-    ASSERT_FALSE(got.ok()) << word;
-    EXPECT_THAT(got.error().message, HasSubstr("(sliding_window, fixed_window, shadow)"));
+TEST(LimitGrammarTest, BurstMeansATokenBucketUnlessAnotherIsNamed) {
+  const Limit burst = ParseLimit("10/second burst 20").value();
+  EXPECT_EQ(burst.algorithm(), Algorithm::kTokenBucket);
+  EXPECT_EQ(burst.burst(), 20);
+  EXPECT_EQ(ParseLimit("10/second BURST 20 token_bucket")->burst(), 20);
+  EXPECT_EQ(ParseLimit("10/second token_bucket")->burst(), 10);
+  EXPECT_EQ(ParseLimit("10/second burst 20", kFixedWindow)->algorithm(), Algorithm::kTokenBucket);
+  for (const char* wrong :
+       {"10/second burst", "10/second burst -1", "10/second burst x", "10/second burst 1000000001",
+        "10/second burst 20 fixed_window", "10/second burst 1 burst 2", "0/second burst 1"}) {
+    const auto got = ParseLimit(wrong);
+    ASSERT_FALSE(got.ok()) << wrong;
+    EXPECT_THAT(got.error().message, HasSubstr("burst")) << wrong;
+  }
+}
+
+TEST(LimitGrammarTest, AlignedAndWeighted) {
+  EXPECT_EQ(ParseLimit("5/hour fixed_window aligned")->anchor(), Anchor::kAligned);
+  EXPECT_TRUE(ParseLimit("5/hour weighted")->weighted());
+  EXPECT_FALSE(ParseLimit("5/hour aligned").ok());
+  EXPECT_FALSE(ParseLimit("5/hour fixed_window weighted").ok());
+  EXPECT_TRUE(ParseLimits("5/hour; 500/hour weighted").ok());  // two logs, two keys
+}
+
+TEST(LimitGrammarTest, EveryFormRoundTrips) {
+  for (const char* text : {"10 per second burst 20", "10 per second token_bucket",
+                           "10 per 2 hours fixed_window aligned shadow", "9 per day weighted",
+                           "7 per 15 minutes sliding_window_counter"}) {
+    EXPECT_EQ(FormatLimit(ParseLimit(text).value()), text);
   }
 }
 

@@ -69,8 +69,8 @@ const Refused kRefused[] = {
      "1 ms to 366 days"},
     {"CountAllOfALog", With([](auto& s) { s.count = Count::kAll; }), "count", "fixed_window"},
     {"PlainKeyOfALog", With([](auto& s) { s.key = KeyForm::kPlain; }), "key", "fixed_window"},
-    {"NoSuchAlgorithm", With([](auto& s) { s.algorithm = Algorithm{2}; }), "algorithm", "known"},
-    {"NoSuchAnchor", With([](auto& s) { s.anchor = Anchor{1}; }), "anchor", "known"},
+    {"NoSuchAlgorithm", With([](auto& s) { s.algorithm = Algorithm{4}; }), "algorithm", "known"},
+    {"NoSuchAnchor", With([](auto& s) { s.anchor = Anchor{2}; }), "anchor", "known"},
     {"NoSuchCount", With([](auto& s) { s.count = Count{2}; }), "count", "known"},
     {"NoSuchMode", With([](auto& s) { s.mode = Mode{3}; }), "mode", "known"},
     {"NoSuchKey", With([](auto& s) { s.key = KeyForm{255}; }), "key", "known"},
@@ -89,15 +89,71 @@ TEST_P(LimitRefusedTest, NamesFieldAndRemedy) {
       << limit.error().message;
 }
 
-TEST(LimitTest, WithUnitsGoesToTheNearerBound) {
-  const Limit limit = Limit::Create(kGood).value();
-  EXPECT_EQ(limit.WithUnits(6).units(), 6);
-  EXPECT_EQ(limit.WithUnits(0).units(), 0);
-  EXPECT_EQ(limit.WithUnits(-1).units(), 0);
-  EXPECT_EQ(limit.WithUnits(Limit::kMaxUnits).units(), Limit::kMaxUnits);
-  EXPECT_EQ(limit.WithUnits(Limit::kMaxUnits + 1).units(), Limit::kMaxUnits);
-  EXPECT_EQ(limit.WithUnits(6).window(), limit.window());
-  EXPECT_EQ(limit.units(), 5);
+TEST(LimitTest, AShareIsAtLeastOneUnlessTheLimitIsZero) {
+  const auto share = [](std::string_view text, std::int64_t nodes) {
+    return ParseLimit(text).value().ShareOf(nodes);
+  };
+  EXPECT_EQ(share("5 per minute", 2).units(), 2);
+  EXPECT_EQ(share("5 per minute", 5).units(), 1);
+  EXPECT_EQ(share("5 per minute", 100).units(), 1);
+  EXPECT_EQ(share("0 per minute", 2).units(), 0);
+  EXPECT_EQ(share("10 per minute burst 4", 2).burst(), 2);
+  EXPECT_EQ(share("10 per minute burst 4", 8).burst(), 1);
+}
+
+TEST(LimitTest, TokenBucketsAreReducedFractions) {
+  const Limit limit = ParseLimit("1000000 per hour token_bucket").value();
+  EXPECT_EQ(limit.interval(), 3600);
+  EXPECT_EQ(limit.ticks_per_us(), 1);
+  EXPECT_EQ(limit.capacity(), 1'000'000);
+  const Limit thirds = ParseLimit("3 per second burst 7").value();
+  EXPECT_EQ(thirds.interval(), 1'000'000);
+  EXPECT_EQ(thirds.ticks_per_us(), 3);
+  EXPECT_EQ(thirds.capacity(), 7);
+}
+
+TEST(LimitTest, WhatCannotBeExactIsRefused) {
+  const auto field = [](LimitSpec spec) {
+    const auto limit = Limit::Create(spec);
+    return limit ? std::string() : limit.error().field;
+  };
+  // interval 999,999,937 is prime, so it reduces nothing: 366 days are 3.16 * 10^13 us.
+  LimitSpec fine{
+      .units = 999'999'937, .window = Limit::kMaxWindow, .algorithm = Algorithm::kTokenBucket};
+  EXPECT_EQ(field(fine), "burst");
+  fine.burst = (std::int64_t{1} << 53) / Limit::kMaxWindow.count();
+  EXPECT_EQ(field(fine), "");
+  ++*fine.burst;
+  EXPECT_EQ(field(fine), "burst");
+  LimitSpec counter{.units = (std::int64_t{1} << 53) / 86'400'000,
+                    .window = std::chrono::hours(24),
+                    .algorithm = Algorithm::kSlidingWindowCounter};
+  EXPECT_EQ(field(counter), "");
+  ++counter.units;
+  EXPECT_EQ(field(counter), "units");
+  EXPECT_EQ(field({.units = 0,
+                   .window = std::chrono::seconds(1),
+                   .algorithm = Algorithm::kTokenBucket,
+                   .burst = 1}),
+            "burst");
+  EXPECT_EQ(field({.units = 1, .window = std::chrono::seconds(1), .burst = 1}), "burst");
+  EXPECT_EQ(field({.units = 1, .window = std::chrono::seconds(1), .anchor = Anchor::kAligned}),
+            "anchor");
+  EXPECT_EQ(field({.units = 1,
+                   .window = std::chrono::seconds(1),
+                   .algorithm = Algorithm::kFixedWindow,
+                   .weighted = true}),
+            "weighted");
+  EXPECT_EQ(field({.units = 1,
+                   .window = std::chrono::seconds(1),
+                   .algorithm = Algorithm::kSlidingWindowCounter,
+                   .count = Count::kAll}),
+            "count");
+  EXPECT_EQ(field({.units = 1,
+                   .window = std::chrono::seconds(1),
+                   .algorithm = Algorithm::kTokenBucket,
+                   .count = Count::kAll}),
+            "");
 }
 
 TEST(LimitTest, WithModeChangesTheModeAlone) {

@@ -36,8 +36,8 @@ double MeanProbes(const std::vector<std::string>& keys) {
   const KeyHasher hasher(0x243f6a8885a308d3, 0x13198a2e03707344);
   const Limit limit = Limit::Create({.units = 5, .window = std::chrono::seconds(60)}).value();
   for (const std::string& key : keys) {
-    Slot& slot = shard.Insert(hasher(key), limit.algorithm(), 0);
-    shard.Charge(slot, limit, 1, 0, {.fit = Fit::kFits});
+    Slot& slot = shard.Insert(hasher(key), KindOf(limit), 0);
+    shard.Charge(slot, limit, 1, MemoryTime{}, {.fit = Fit::kFits});
   }
   double probes = 0;
   for (const std::string& key : keys) probes += shard.ProbesForTest(hasher(key));

@@ -50,13 +50,13 @@ Shard::~Shard() {
   std::free(slots_);
 }
 
-Slot& Shard::Insert(const KeyHash& id, Algorithm algorithm, std::int64_t now_ms) {
+Slot& Shard::Insert(const KeyHash& id, SlotKind kind, std::int64_t now_ms) {
   sweep_owed_ += kSweepPerInsert;
   if (count_ + 1 > MostKeys(capacity_)) MakeSpace(now_ms);
   std::uint32_t i = Home(id);
   while (slots_[i].taken) i = Next(i);
   ++count_;
-  slots_[i].Begin(id, algorithm);
+  slots_[i].Begin(id, kind);
   return slots_[i];
 }
 
@@ -116,8 +116,8 @@ void Shard::ShrinkIfSparse() {
 void Shard::Rebuild(std::uint32_t capacity) {
   Slot* const old = slots_;
   const std::uint32_t old_capacity = capacity_;
-  slots_ = NewTable(capacity);
-  capacity_ = capacity;
+  __atomic_store_n(&slots_, NewTable(capacity), __ATOMIC_RELAXED);  // Prefetch reads both unlocked
+  __atomic_store_n(&capacity_, capacity, __ATOMIC_RELAXED);
   for (std::uint32_t n = 0; n < old_capacity; ++n) {
     if (!old[n].taken) continue;
     std::uint32_t i = Home(old[n].id);

@@ -61,7 +61,7 @@ class alignas(64) Shard {
 
   // The latest time that any check brought here: threads that read the clock before they wait for
   // the lock must not take a shard back in time.
-  std::int64_t Latest(std::int64_t now_ms) { return latest_ms_ = std::max(latest_ms_, now_ms); }
+  std::int64_t Latest(std::int64_t now_us) { return latest_us_ = std::max(latest_us_, now_us); }
 
   Slot* Find(const KeyHash& id) {
     if (capacity_ == 0) return nullptr;
@@ -70,24 +70,41 @@ class alignas(64) Shard {
     }
     return nullptr;
   }
+  // Asks for the key's line ahead of Find. Needs no lock: while the table is replaced it asks for a
+  // useless line, and does no harm.
+  void Prefetch(const KeyHash& id) const {
+    const std::uint64_t capacity = __atomic_load_n(&capacity_, __ATOMIC_RELAXED);
+    const Slot* const slots = __atomic_load_n(&slots_, __ATOMIC_RELAXED);
+    const auto line = reinterpret_cast<std::uintptr_t>(slots) +
+                      (((id.high >> 32) * capacity) >> 32) * sizeof(Slot);
+    __builtin_prefetch(reinterpret_cast<const void*>(line), 1);
+  }
   // A new key that nothing was charged to yet. May evict another one to stay within the budget.
-  Slot& Insert(const KeyHash& id, Algorithm algorithm, std::int64_t now_ms);
+  Slot& Insert(const KeyHash& id, SlotKind kind, std::int64_t now_ms);
   void Erase(Slot& slot);
   void Evict(Slot& slot);  // an Erase that is counted
 
-  LineStatus Charge(Slot& slot, const Limit& limit, Units cost, std::int64_t now_ms,
+  LineStatus Charge(Slot& slot, const Limit& limit, Units cost, const MemoryTime& now,
                     const LineStatus& look) {
     const std::size_t before = slot.heap_bytes();
-    slot.Adopt(limit, now_ms);
+    slot.Heal(limit, now);
     const LineStatus status =
-        slot.Visit([&](auto& key) { return key.Charge(limit, cost, now_ms, look); });
+        slot.Visit([&](auto& key) { return key.Charge(limit, cost, now, look); });
     budget_->Replace(before, slot.heap_bytes());
     NoteFreeAt(slot);
     return status;
   }
-  // The limit as it is now, for eviction, of a key that was looked at and not charged.
-  void Adopt(Slot& slot, const Limit& limit, std::int64_t now_ms) {
-    slot.Adopt(limit, now_ms);
+  void Refund(Slot& slot, const Limit& limit, Units cost, const MemoryTime& now,
+              const std::int64_t* stamp) {
+    const std::size_t before = slot.heap_bytes();
+    slot.Heal(limit, now);
+    slot.Visit([&](auto& key) { key.Refund(limit, cost, now, stamp); });
+    budget_->Replace(before, slot.heap_bytes());
+    NoteFreeAt(slot);
+  }
+  // Of a key that was looked at and not charged: what its limit is now, for eviction too.
+  void Heal(Slot& slot, const Limit& limit, const MemoryTime& now) {
+    slot.Heal(limit, now);
     NoteFreeAt(slot);
   }
 
@@ -157,7 +174,7 @@ class alignas(64) Shard {
   std::uint32_t sweep_owed_ = 0;
   std::uint32_t takes_ = 0;
   Slot* slots_ = nullptr;
-  std::int64_t latest_ms_ = 0;
+  std::int64_t latest_us_ = 0;
   std::atomic<std::int64_t> gives_from_{kNothingToGive};  // written under the lock, read without
   MemoryBudget* budget_ = nullptr;
 };

@@ -1,8 +1,8 @@
 // One key of the embedded store: its name, its limit and its state, in one cache line.
 //
-// Each algorithm is one struct below, with the same members; a Slot holds one of them, and Visit is
-// the one place that tells which. Another algorithm is another struct (up to 40 bytes; the units of
-// the limit are the Slot's), a member of Slot::State and a case in Visit.
+// Each kind of state is one struct below, with the same members; a Slot holds one of them, and
+// Visit is the one place that tells which. Another algorithm is another struct (up to 40 bytes; the
+// units of the limit are the Slot's), a SlotKind, a member of Slot::State and a case in Visit.
 #pragma once
 
 #include <brim/store.h>
@@ -16,6 +16,10 @@
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/sliding_window.h"
+#include "algorithm/sliding_window_counter.h"
+#include "algorithm/token_bucket.h"
+#include "algorithm/weighted_window.h"
+#include "store/cost_log.h"
 #include "store/memory_hash.h"
 #include "store/time_log.h"
 
@@ -25,19 +29,33 @@ inline std::int64_t WholeMs(Micros duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
-// Times are the store's ms. Look and Charge are those of src/algorithm. IdleAt: from when on the
-// key is full again and may be forgotten. FreeAt: from when on a unit fits under a limit of
-// `units`; 0 if one fits at any time. Adopt: the limit that was looked at last, in so far as the
-// state needs it.
+// The store's time, that all states are kept in: since the store was made. With the offset it is
+// wall time, for windows that are aligned to the epoch.
+struct MemoryTime {
+  std::int64_t us;
+  std::int64_t wall_offset_ms;
+  std::int64_t ms() const { return us / 1000; }
+};
+
+// Look, Charge and Refund are those of src/algorithm. Heal: the limit that was looked at last, in
+// so far as the state needs it. Stamp: what a receipt has to know of a charge that was just made.
+// IdleAt: from when on the key is full again and may be forgotten. FreeAt: from when on a unit fits
+// under a limit of `units`; 0 if one fits at any time. Both are in ms.
 struct FixedWindowKey {
   FixedWindowState state;
 
-  void Adopt(const Limit& limit, std::int64_t now_ms) { HealFixedWindow(limit, state, now_ms); }
-  LineStatus Look(const Limit& limit, Units cost, std::int64_t now_ms) const {
-    return LookFixedWindow(limit, state, cost, now_ms);
+  void Heal(const Limit& limit, const MemoryTime& now) { HealFixedWindow(limit, state, now.ms()); }
+  LineStatus Look(const Limit& limit, Units cost, const MemoryTime& now) const {
+    return LookFixedWindow(limit, state, cost, now.ms());
   }
-  LineStatus Charge(const Limit& limit, Units cost, std::int64_t now_ms, const LineStatus& look) {
-    return ChargeFixedWindow(limit, state, cost, now_ms, look);
+  LineStatus Charge(const Limit& limit, Units cost, const MemoryTime& now, const LineStatus& look) {
+    return ChargeFixedWindow(limit, state, cost, now.ms(), now.wall_offset_ms, look);
+  }
+  std::int64_t Stamp(const Limit&, const MemoryTime&) const { return state.end_ms; }
+  void Refund(const Limit& limit, Units cost, const MemoryTime& now, const std::int64_t* stamp) {
+    if (stamp == nullptr || *stamp == state.end_ms) {
+      RefundFixedWindow(limit, state, cost, now.ms());
+    }
   }
   std::int64_t IdleAt() const { return FixedWindowIdleAt(state); }
   std::int64_t FreeAt(Units units) const { return state.used < units ? 0 : state.end_ms; }
@@ -49,15 +67,25 @@ struct SlidingWindowKey {
   std::int64_t window_ms = 0;
   TimeLog log;
 
-  void Adopt(const Limit& limit, std::int64_t /*now_ms*/) { window_ms = WholeMs(limit.window()); }
-  LineStatus Look(const Limit& limit, Units cost, std::int64_t now_ms) const {
-    return LookSlidingWindow(limit, log, cost, now_ms);
+  void Heal(const Limit& limit, const MemoryTime&) { window_ms = WholeMs(limit.window()); }
+  LineStatus Look(const Limit& limit, Units cost, const MemoryTime& now) const {
+    return LookSlidingWindow(limit, log, cost, now.ms());
   }
-  LineStatus Charge(const Limit& limit, Units cost, std::int64_t now_ms, const LineStatus& look) {
+  LineStatus Charge(const Limit& limit, Units cost, const MemoryTime& now, const LineStatus& look) {
     const auto live = static_cast<std::size_t>(look.used);
     log.DropOldest(log.size() - live);
     log.Reserve(live + static_cast<std::size_t>(cost), static_cast<std::size_t>(limit.units()));
-    return ChargeSlidingWindow(limit, log, cost, now_ms, look);
+    return ChargeSlidingWindow(limit, log, cost, now.ms(), look);
+  }
+  std::int64_t Stamp(const Limit&, const MemoryTime&) const { return log[log.size() - 1]; }
+  void Refund(const Limit& limit, Units cost, const MemoryTime& now, const std::int64_t* stamp) {
+    const auto n = static_cast<std::size_t>(cost);
+    log.DropOldest(log.CountUpTo(now.ms() - WholeMs(limit.window())));
+    if (stamp == nullptr) {
+      log.DropOldest(std::min(n, log.size()));
+    } else {
+      log.RemoveAt(*stamp, n);
+    }
   }
   std::int64_t IdleAt() const { return log.size() == 0 ? 0 : log[log.size() - 1] + window_ms; }
   // Once this entry has left, fewer than `units` are in the window.
@@ -70,16 +98,115 @@ struct SlidingWindowKey {
   void Clear() { log.Clear(); }
 };
 
+struct WeightedWindowKey {
+  std::int64_t window_ms = 0;
+  CostLog log;
+
+  void Heal(const Limit& limit, const MemoryTime&) { window_ms = WholeMs(limit.window()); }
+  LineStatus Look(const Limit& limit, Units cost, const MemoryTime& now) const {
+    return LookWeightedWindow(limit, log, cost, now.ms());
+  }
+  LineStatus Charge(const Limit& limit, Units cost, const MemoryTime& now, const LineStatus& look) {
+    return ChargeWeightedWindow(limit, log, cost, now.ms(), look);
+  }
+  std::int64_t Stamp(const Limit&, const MemoryTime&) const { return 0; }
+  void Refund(const Limit& limit, Units cost, const MemoryTime& now, const std::int64_t*) {
+    RefundWeightedWindow(limit, log, cost, now.ms());
+  }
+  std::int64_t IdleAt() const {
+    return log.size() == 0 ? 0 : log.TimeOf(log.size() - 1) + window_ms;
+  }
+  // Early rather than late: the oldest entry's leaving need not be enough.
+  std::int64_t FreeAt(Units units) const {
+    if (log.size() == 0 || log.SumUpTo(log.size() - 1) - log.SumBefore(0) < units) return 0;
+    return log.TimeOf(0) + window_ms;
+  }
+  std::size_t heap_bytes() const { return log.heap_bytes(); }
+  void Clear() { log.Clear(); }
+};
+
+struct TokenBucketKey {
+  TokenBucketState state;
+
+  void Heal(const Limit& limit, const MemoryTime& now) { HealTokenBucket(limit, state, now.us); }
+  LineStatus Look(const Limit& limit, Units cost, const MemoryTime& now) const {
+    return LookTokenBucket(limit, state, cost, now.us);
+  }
+  LineStatus Charge(const Limit& limit, Units cost, const MemoryTime& now, const LineStatus& look) {
+    return ChargeTokenBucket(limit, state, cost, now.us, look);
+  }
+  std::int64_t Stamp(const Limit&, const MemoryTime&) const { return TokenBucketStamp(state); }
+  void Refund(const Limit& limit, Units cost, const MemoryTime& now, const std::int64_t* stamp) {
+    RefundTokenBucket(limit, state, cost, now.us, stamp);
+  }
+  std::int64_t IdleAt() const { return (TokenBucketIdleAt(state) + 999) / 1000; }
+  std::int64_t FreeAt(Units units) const { return (TokenBucketFreeAt(state, units) + 999) / 1000; }
+  std::size_t heap_bytes() const { return 0; }
+  void Clear() {}
+};
+
+struct SlidingWindowCounterKey {
+  std::int64_t window_ms = 0;
+  SlidingWindowCounterState state;
+
+  void Heal(const Limit& limit, const MemoryTime&) { window_ms = WholeMs(limit.window()); }
+  LineStatus Look(const Limit& limit, Units cost, const MemoryTime& now) const {
+    return LookSlidingWindowCounter(limit, state, cost, now.ms(), now.wall_offset_ms);
+  }
+  LineStatus Charge(const Limit& limit, Units cost, const MemoryTime& now, const LineStatus& look) {
+    return ChargeSlidingWindowCounter(limit, state, cost, now.ms(), now.wall_offset_ms, look);
+  }
+  std::int64_t Stamp(const Limit&, const MemoryTime&) const { return state.start_ms; }
+  void Refund(const Limit& limit, Units cost, const MemoryTime& now, const std::int64_t* stamp) {
+    RefundSlidingWindowCounter(limit, state, cost, now.ms(), now.wall_offset_ms, stamp);
+  }
+  std::int64_t IdleAt() const { return SlidingWindowCounterIdleAt(state, window_ms); }
+  // Early rather than late: what is left of the previous window may still refuse.
+  std::int64_t FreeAt(Units units) const {
+    if (state.current + state.previous < units) return 0;
+    return state.current < units ? state.start_ms : state.start_ms + window_ms;
+  }
+  std::size_t heap_bytes() const { return 0; }
+  void Clear() {}
+};
+
+// What a Slot holds: the algorithm, and which of its two logs a sliding window keeps.
+enum class SlotKind : std::uint8_t {
+  kSlidingWindow,
+  kFixedWindow,
+  kTokenBucket,
+  kSlidingWindowCounter,
+  kWeightedWindow,
+};
+inline constexpr SlotKind kSlotKinds[] = {SlotKind::kSlidingWindow, SlotKind::kFixedWindow,
+                                          SlotKind::kTokenBucket, SlotKind::kSlidingWindowCounter,
+                                          SlotKind::kWeightedWindow};
+
+inline SlotKind KindOf(const Limit& limit) {
+  return limit.weighted() ? SlotKind::kWeightedWindow : static_cast<SlotKind>(limit.algorithm());
+}
+static_assert(static_cast<SlotKind>(Algorithm::kSlidingWindow) == SlotKind::kSlidingWindow);
+static_assert(static_cast<SlotKind>(Algorithm::kFixedWindow) == SlotKind::kFixedWindow);
+static_assert(static_cast<SlotKind>(Algorithm::kTokenBucket) == SlotKind::kTokenBucket);
+static_assert(static_cast<SlotKind>(Algorithm::kSlidingWindowCounter) ==
+              SlotKind::kSlidingWindowCounter);
+
 // Plain bytes: a table copies slots freely, as long as one of the copies is Cleared in the end.
 struct alignas(64) Slot {
  private:
   template <typename Self, typename F>
   static decltype(auto) VisitState(Self& self, F& f) {
-    switch (self.algorithm) {
-      case Algorithm::kSlidingWindow:
+    switch (self.kind) {
+      case SlotKind::kSlidingWindow:
         return f(self.state.sliding);
-      case Algorithm::kFixedWindow:
+      case SlotKind::kFixedWindow:
         return f(self.state.fixed);
+      case SlotKind::kTokenBucket:
+        return f(self.state.bucket);
+      case SlotKind::kSlidingWindowCounter:
+        return f(self.state.counter);
+      case SlotKind::kWeightedWindow:
+        return f(self.state.weighted);
     }
     __builtin_trap();
   }
@@ -89,12 +216,15 @@ struct alignas(64) Slot {
     State() : fixed() {}
     FixedWindowKey fixed;
     SlidingWindowKey sliding;
+    TokenBucketKey bucket;
+    SlidingWindowCounterKey counter;
+    WeightedWindowKey weighted;
   };
 
   KeyHash id;
-  std::uint32_t units = 0;  // of the limit that was looked at last
+  std::uint32_t units = 0;  // that the limit that was looked at last can hold
   bool taken = false;       // false: no key is here
-  Algorithm algorithm = Algorithm::kFixedWindow;
+  SlotKind kind = SlotKind::kFixedWindow;
   State state;
 
   // Calls f with the state as what it is.
@@ -108,15 +238,15 @@ struct alignas(64) Slot {
   }
 
   // Makes it a key that nothing was charged to.
-  void Begin(const KeyHash& name, Algorithm chosen) {
+  void Begin(const KeyHash& name, SlotKind chosen) {
     id = name;
     taken = true;
-    algorithm = chosen;
+    kind = chosen;
     Visit([](auto& key) { std::construct_at(&key); });
   }
-  void Adopt(const Limit& limit, std::int64_t now_ms) {
-    units = static_cast<std::uint32_t>(limit.units());
-    Visit([&](auto& key) { key.Adopt(limit, now_ms); });
+  void Heal(const Limit& limit, const MemoryTime& now) {
+    units = static_cast<std::uint32_t>(limit.capacity());
+    Visit([&](auto& key) { key.Heal(limit, now); });
   }
 
   std::int64_t IdleAt() const {
@@ -133,9 +263,6 @@ struct alignas(64) Slot {
     taken = false;
   }
 };
-
-// Every value of Algorithm.
-inline constexpr Algorithm kAlgorithms[] = {Algorithm::kSlidingWindow, Algorithm::kFixedWindow};
 
 static_assert(sizeof(Slot) == 64);
 static_assert(sizeof(Slot::State) == 40);

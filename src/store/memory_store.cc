@@ -58,9 +58,9 @@ class ShardLocks {
   ShardLocks(const ShardLocks&) = delete;
   ShardLocks& operator=(const ShardLocks&) = delete;
 
-  std::int64_t Latest(std::int64_t now_ms) {
-    for (std::size_t n = 0; n < size_; ++n) now_ms = shards_[n]->Latest(now_ms);
-    return now_ms;
+  std::int64_t Latest(std::int64_t now_us) {
+    for (std::size_t n = 0; n < size_; ++n) now_us = shards_[n]->Latest(now_us);
+    return now_us;
   }
   void SweepSome(std::int64_t now_ms) {
     for (std::size_t n = 0; n < size_; ++n) shards_[n]->SweepSome(now_ms);
@@ -84,19 +84,19 @@ class ShardLocks {
 // and no number of such calls overflows a count.
 Units CostOf(const Line& line) { return std::min(line.cost, Limit::kMaxUnits + 1); }
 
-// A cost of 0 peeks for one unit; in a take it fits always.
-LineStatus LookAt(Op op, const Line& line, const Slot* slot, std::int64_t now_ms) {
+// A cost of 0 peeks for one unit; in a take it fits always, and so does every cost of a charge.
+LineStatus LookAt(Op op, const Line& line, const Slot* slot, const MemoryTime& now) {
   const Units cost = std::max<Units>(CostOf(line), 1);
-  const auto look = [&](const auto& key) { return key.Look(line.limit, cost, now_ms); };
+  const auto look = [&](const auto& key) { return key.Look(line.limit, cost, now); };
   LineStatus status;
   if (slot != nullptr) {
     status = slot->Visit(look);
   } else {
     Slot fresh;
-    fresh.Begin({}, line.limit.algorithm());
+    fresh.Begin({}, KindOf(line.limit));
     status = fresh.Visit(look);
   }
-  if (line.cost <= 0 && op == Op::kTake) {
+  if (op == Op::kCharge || op == Op::kRefund || (op == Op::kTake && line.cost <= 0)) {
     status.fit = Fit::kFits;
     status.retry_after = Micros{0};
   }
@@ -104,12 +104,12 @@ LineStatus LookAt(Op op, const Line& line, const Slot* slot, std::int64_t now_ms
 }
 
 // Looks at the lines in order; a take ends at the enforced one that does not fit.
-void LookAtAll(const Request& request, Place* places, std::int64_t now_ms, Taken& taken) {
+void LookAtAll(const Request& request, Place* places, const MemoryTime& now, Taken& taken) {
   const std::span<const Line> lines = request.lines;
   for (std::size_t n = 0; n < lines.size(); ++n) {
     Place& place = places[n];
     place.slot = place.shard->Find(place.id);
-    taken.lines[n] = LookAt(request.op, lines[n], place.slot, now_ms);
+    taken.lines[n] = LookAt(request.op, lines[n], place.slot, now);
     const bool refuses =
         taken.lines[n].fit != Fit::kFits && lines[n].limit.mode() == Mode::kEnforce;
     if (!refuses || !taken.admitted) continue;
@@ -124,26 +124,49 @@ bool IsCharged(const Line& line, const Taken& taken, const LineStatus& status) {
   return line.limit.count() == Count::kAll || (taken.admitted && status.fit == Fit::kFits);
 }
 
-void ChargeAll(std::span<const Line> lines, Place* places, std::int64_t now_ms, Taken& taken) {
+void ChargeAll(const Request& request, Place* places, const MemoryTime& now, Taken& taken) {
+  const std::span<const Line> lines = request.lines;
   const std::size_t looked_at =
       taken.admitted ? lines.size() : static_cast<std::size_t>(taken.refused_line) + 1;
+  const auto charge = [&](std::size_t n, Slot& slot) {
+    LineStatus& status = taken.lines[n];
+    status = places[n].shard->Charge(slot, lines[n].limit, CostOf(lines[n]), now, status);
+    if (request.wants_receipt && taken.admitted) {
+      taken.receipt.stamps[n] =
+          slot.Visit([&](const auto& key) { return key.Stamp(lines[n].limit, now); });
+    }
+  };
+  if (request.wants_receipt && taken.admitted) {
+    for (std::size_t n = 0; n < looked_at; ++n)
+      taken.receipt.stamps.push_back(Receipt::kNotCharged);
+  }
   // Keys that are there come first: those that are new make slots move.
   for (std::size_t n = 0; n < looked_at; ++n) {
     const auto& [id, shard, slot] = places[n];
-    LineStatus& status = taken.lines[n];
     if (slot == nullptr) continue;
-    if (IsCharged(lines[n], taken, status)) {
-      status = shard->Charge(*slot, lines[n].limit, CostOf(lines[n]), now_ms, status);
+    if (IsCharged(lines[n], taken, taken.lines[n])) {
+      charge(n, *slot);
     } else {
-      shard->Adopt(*slot, lines[n].limit, now_ms);
+      shard->Heal(*slot, lines[n].limit, now);
     }
   }
   for (std::size_t n = 0; n < looked_at; ++n) {
     const auto& [id, shard, slot] = places[n];
-    LineStatus& status = taken.lines[n];
-    if (slot != nullptr || !IsCharged(lines[n], taken, status)) continue;
-    Slot& added = shard->Insert(id, lines[n].limit.algorithm(), now_ms);
-    status = shard->Charge(added, lines[n].limit, CostOf(lines[n]), now_ms, status);
+    if (slot != nullptr || !IsCharged(lines[n], taken, taken.lines[n])) continue;
+    charge(n, shard->Insert(id, KindOf(lines[n].limit), now.ms()));
+  }
+}
+
+// A key whose receipt says that it was not charged keeps what it has.
+void RefundAll(const Request& request, Place* places, const MemoryTime& now, Taken& taken) {
+  const Receipt* const receipt = request.receipt;
+  for (std::size_t n = 0; n < request.lines.size(); ++n) {
+    const auto& [id, shard, slot] = places[n];
+    const Line& line = request.lines[n];
+    const std::int64_t* const stamp = receipt == nullptr ? nullptr : &receipt->stamps[n];
+    if (slot == nullptr || (stamp != nullptr && *stamp == Receipt::kNotCharged)) continue;
+    shard->Refund(*slot, line.limit, CostOf(line), now, stamp);
+    taken.lines[n] = LookAt(request.op, line, slot, now);
   }
 }
 
@@ -154,7 +177,7 @@ class MemoryStore::Impl {
   explicit Impl(const MemoryStoreOptions& options)
       : clock_(*options.clock),
         start_(clock_.Now()),
-        wall_offset_(clock_.WallNow().time_since_epoch() - start_.time_since_epoch()),
+        wall_offset_ms_(WholeMs(clock_.WallNow().time_since_epoch())),
         hasher_(MakeHasher()),
         budget_(std::max(options.max_bytes, kMinBytes)),
         shards_size_(
@@ -164,37 +187,36 @@ class MemoryStore::Impl {
   }
 
   void TryNow(const Request& request, Taken& taken) {
-    const std::span<const Line> lines = request.lines;
-    taken.admitted = true;
-    taken.refused_line = -1;
-    taken.lines.clear();
-    taken.lines.resize(lines.size());
     Place places[kMaxLines];
-    for (std::size_t n = 0; n < lines.size(); ++n) {
-      places[n] = PlaceOf(lines[n].key, lines[n].limit.algorithm());
+    PlaceAll(request, places);
+    Run(request, places, NowUs(), taken);
+  }
+
+  // In groups: all places of a group are on their way from memory before the first is looked at.
+  void RunBatch(std::span<const Request> requests, const BatchDone& done) {
+    constexpr std::size_t kGroup = 16;
+    Place places[kGroup][kMaxLines];
+    for (std::size_t first = 0; first < requests.size(); first += kGroup) {
+      const std::size_t count = std::min(kGroup, requests.size() - first);
+      for (std::size_t n = 0; n < count; ++n) {
+        PlaceAll(requests[first + n], places[n]);
+        for (std::size_t i = 0; i < requests[first + n].lines.size(); ++i) {
+          places[n][i].shard->Prefetch(places[n][i].id);
+        }
+      }
+      const std::int64_t now_us = NowUs();
+      for (std::size_t n = 0; n < count; ++n) {
+        Taken taken;
+        Run(requests[first + n], places[n], now_us, taken);
+        done(first + n, std::move(taken));
+      }
     }
-    if (lines.empty()) return;
-    std::int64_t now_ms = NowMs();
-    std::uint32_t visit = 0;
-    {
-      ShardLocks locks(places, lines.size());
-      now_ms = locks.Latest(now_ms);
-      LookAtAll(request, places, now_ms, taken);
-      if (request.op == Op::kPeek) return;
-      ChargeAll(lines, places, now_ms, taken);
-      if (budget_.Over()) DropOutgrown(places, lines.size(), now_ms);
-      locks.SweepSome(now_ms);
-      visit = places[0].shard->NextVisit();
-    }
-    if (visit != 0)
-      Visit(static_cast<std::size_t>(places[0].shard - shards_.get()) + visit, now_ms);
-    if (budget_.Over()) MakeRoom(now_ms);
   }
 
   std::int64_t Reset(std::span<const Key> keys) {
-    const std::int64_t now_ms = NowMs();
+    const std::int64_t now_us = NowUs();
     std::int64_t found = 0;
-    for (const Key& key : keys) found += ResetKey(key, now_ms) ? 1 : 0;
+    for (const Key& key : keys) found += ResetKey(key, now_us) ? 1 : 0;
     return found;
   }
 
@@ -208,26 +230,58 @@ class MemoryStore::Impl {
   }
 
  private:
-  // Time in the store: whole ms since it was made.
-  std::int64_t NowMs() const {
-    return std::clamp<std::int64_t>(WholeMs(clock_.Now() - start_), 0, TimeLog::kMaxMs);
+  void Run(const Request& request, Place* places, std::int64_t now_us, Taken& taken) {
+    const std::size_t size = request.lines.size();
+    taken.admitted = true;
+    taken.refused_line = -1;
+    taken.lines.clear();
+    taken.lines.resize(size);
+    taken.receipt = {};
+    if (size == 0) return;
+    MemoryTime now{now_us, wall_offset_ms_};
+    std::uint32_t visit = 0;
+    {
+      ShardLocks locks(places, size);
+      now.us = locks.Latest(now.us);
+      LookAtAll(request, places, now, taken);
+      if (request.op == Op::kPeek) return;
+      if (request.op == Op::kRefund) return RefundAll(request, places, now, taken);
+      ChargeAll(request, places, now, taken);
+      if (budget_.Over()) DropOutgrown(places, size, now.ms());
+      locks.SweepSome(now.ms());
+      visit = places[0].shard->NextVisit();
+    }
+    if (visit != 0)
+      Visit(static_cast<std::size_t>(places[0].shard - shards_.get()) + visit, now.ms());
+    if (budget_.Over()) MakeRoom(now.ms());
   }
 
-  // One key under two algorithms is two keys: their states have nothing in common.
-  Place PlaceOf(const Key& key, Algorithm algorithm) {
+  // Time in the store: us since it was made.
+  std::int64_t NowUs() const {
+    constexpr std::int64_t kMaxUs = TimeLog::kMaxMs * 1000;
+    return std::clamp<std::int64_t>((clock_.Now() - start_).count(), 0, kMaxUs);
+  }
+
+  // One key under two kinds of state is two keys: their states have nothing in common.
+  Place PlaceOf(const Key& key, SlotKind kind) {
     KeyHash id = hasher_(key.view());
-    id.high ^= static_cast<std::uint64_t>(algorithm);
+    id.high ^= static_cast<std::uint64_t>(kind);
     return {id, &shards_[id.low & (shards_size_ - 1)], nullptr};
   }
+  void PlaceAll(const Request& request, Place* places) {
+    for (std::size_t n = 0; n < request.lines.size(); ++n) {
+      places[n] = PlaceOf(request.lines[n].key, KindOf(request.lines[n].limit));
+    }
+  }
 
-  bool ResetKey(const Key& key, std::int64_t now_ms) {
+  bool ResetKey(const Key& key, std::int64_t now_us) {
     bool found = false;
-    for (const Algorithm algorithm : kAlgorithms) {
-      const Place place = PlaceOf(key, algorithm);
+    for (const SlotKind kind : kSlotKinds) {
+      const Place place = PlaceOf(key, kind);
       const std::lock_guard lock(*place.shard);
       Slot* const slot = place.shard->Find(place.id);
       if (slot == nullptr) continue;
-      found = found || slot->IdleAt() > place.shard->Latest(now_ms);
+      found = found || slot->IdleAt() > place.shard->Latest(now_us) / 1000;
       place.shard->Erase(*slot);
     }
     return found;
@@ -282,9 +336,9 @@ class MemoryStore::Impl {
 
   const Clock& clock_;
   const Instant start_;
-  // Wall time is the clock's monotonic time and this, whatever the wall clock does later. For
-  // windows that are aligned to the epoch.
-  [[maybe_unused]] const Micros wall_offset_;
+  // Wall time is the time in the store and this, whatever the wall clock does later. For windows
+  // that are aligned to the epoch.
+  const std::int64_t wall_offset_ms_;
   const KeyHasher hasher_;
   MemoryBudget budget_;
   const std::size_t shards_size_;  // a power of two
@@ -307,6 +361,10 @@ void MemoryStore::Run(const Request& request, Micros /*timeout*/, Done done) {
   Taken taken;
   impl_->TryNow(request, taken);
   done(std::move(taken));
+}
+
+void MemoryStore::RunBatch(std::span<const Request> requests, Micros /*timeout*/, BatchDone done) {
+  impl_->RunBatch(requests, done);
 }
 
 void MemoryStore::Reset(std::span<const Key> keys, Micros /*timeout*/, ResetDone done) {

@@ -245,14 +245,17 @@ TEST(MemoryStoreTest, APeekLooksAtAllLinesAndWritesNothing) {
 }
 
 TEST(MemoryStoreTest, AChangedLimitAppliesFromTheNextCheckOn) {
-  for (const Limit& limit : {Sliding(10, 1h), Fixed(10, 1h)}) {
+  for (const bool sliding : {true, false}) {
+    const auto of = [sliding](Units units) {
+      return sliding ? Sliding(units, 1h) : Fixed(units, 1h);
+    };
     ManualStore at;
-    for (int n = 0; n < 50; ++n) EXPECT_EQ(at.Take({MakeLine("key", limit)}).admitted, n < 10);
-    const Taken lowered = at.Take({MakeLine("key", limit.WithUnits(5))});
+    for (int n = 0; n < 50; ++n) EXPECT_EQ(at.Take({MakeLine("key", of(10))}).admitted, n < 10);
+    const Taken lowered = at.Take({MakeLine("key", of(5))});
     EXPECT_EQ(lowered.lines[0].used, 10);
     EXPECT_EQ(lowered.lines[0].remaining, 0);
     for (int n = 0; n < 50; ++n) {
-      EXPECT_EQ(at.Take({MakeLine("key", limit.WithUnits(20))}).admitted, n < 10);
+      EXPECT_EQ(at.Take({MakeLine("key", of(20))}).admitted, n < 10);
     }
   }
 }

@@ -9,14 +9,14 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "redis/command.h"
 
 namespace brim {
 namespace {
 
-constexpr std::size_t kArgsPerLine = 5;
-constexpr std::size_t kValuesPerLine = 5;  // in the reply, after the refused line
+constexpr std::size_t kValuesPerLine = 5;  // in the reply, after the refused line; a stamp more
 constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << 48) - 1;
 
 // Random bytes apart from other processes', so that members never meet: 40 bits here, and 48 bits
@@ -33,10 +33,56 @@ std::uint64_t RandomNumber() {
   return ((std::uint64_t{random()} << 32) | random()) & kNumberMask;
 }
 
-std::string_view Flags(const Limit& limit) {
-  const bool all = limit.count() == Count::kAll;
-  if (limit.mode() == Mode::kShadow) return all ? "sa" : "s";
-  return all ? "ea" : "e";
+std::string_view AlgorithmOf(const Limit& limit) {
+  return limit.weighted() ? "weighted_window" : AlgorithmName(limit.algorithm());
+}
+
+char Letter(Op op) {
+  switch (op) {
+    case Op::kTake:
+      return 't';
+    case Op::kPeek:
+      return 'p';
+    case Op::kCharge:
+      return 'c';
+    case Op::kRefund:
+      return 'r';
+  }
+  return '?';
+}
+
+// How many numbers of members the script may use: lines share them, their keys are distinct.
+Units MembersOf(std::span<const Line> lines) {
+  Units members = 0;
+  for (const Line& line : lines) {
+    if (line.limit.algorithm() != Algorithm::kSlidingWindow || line.limit.weighted()) continue;
+    members = std::max(members, std::min(line.cost, Limit::kMaxUnits));
+  }
+  return members;
+}
+
+// As look.lua reads it.
+void AddLine(redis::Command& command, const Line& line) {
+  const Limit& limit = line.limit;
+  const char flags[] = {limit.mode() == Mode::kShadow ? 's' : 'e',
+                        limit.count() == Count::kAll ? 'a' : '-',
+                        limit.anchor() == Anchor::kAligned ? 'l' : '-'};
+  command.Arg(AlgorithmOf(limit))
+      .Arg(limit.capacity())
+      .Arg(std::chrono::duration_cast<std::chrono::milliseconds>(limit.window()).count())
+      .Arg(line.cost)
+      .Arg(std::string_view(flags, sizeof(flags)));
+  if (limit.algorithm() == Algorithm::kTokenBucket) {
+    command.Arg(limit.interval()).Arg(limit.ticks_per_us());
+  }
+}
+
+std::size_t ArgsOf(std::span<const Line> lines) {
+  std::size_t args = 5 * lines.size();
+  for (const Line& line : lines) {
+    if (line.limit.algorithm() == Algorithm::kTokenBucket) args += 2;
+  }
+  return args;
 }
 
 Error UnexpectedReply() {
@@ -57,22 +103,35 @@ LineStatus DecodeLine(const redis::Reply& reply, std::size_t at) {
   return status;
 }
 
-Result<Taken> DecodeTaken(const Result<redis::Reply>& answer, std::size_t lines) {
+struct Expected {
+  std::size_t lines;
+  bool receipt;
+  std::uint64_t number;  // that the call's members began with
+};
+
+Result<Taken> DecodeTaken(const Result<redis::Reply>& answer, const Expected& expected) {
   if (!answer) return answer.error();
   const redis::Reply& reply = *answer;
-  const std::size_t looked_at = reply.size() / kValuesPerLine;
-  if (reply.size() != 1 + looked_at * kValuesPerLine || looked_at > lines) return UnexpectedReply();
+  const std::size_t stride = kValuesPerLine + (expected.receipt ? 1 : 0);
+  const std::size_t looked_at = reply.size() / stride;
+  if (reply.size() != 1 + looked_at * stride || looked_at > expected.lines) {
+    return UnexpectedReply();
+  }
   const std::int64_t refused = reply[0].integer();
   if (refused < 0 || refused > static_cast<std::int64_t>(looked_at)) return UnexpectedReply();
   Taken taken;
   taken.admitted = refused == 0;
   taken.refused_line = static_cast<std::int32_t>(refused) - 1;
-  for (std::size_t i = 0; i < looked_at; ++i) {
-    const std::int64_t fit = reply[1 + i * kValuesPerLine].integer();
+  for (std::size_t at = 1; at < reply.size(); at += stride) {
+    const std::int64_t fit = reply[at].integer();
     if (fit < 0 || fit > static_cast<std::int64_t>(Fit::kNever)) return UnexpectedReply();
-    taken.lines.push_back(DecodeLine(reply, 1 + i * kValuesPerLine));
+    taken.lines.push_back(DecodeLine(reply, at));
+    if (!expected.receipt || !taken.admitted) continue;
+    const std::int64_t stamp = reply[at + kValuesPerLine].integer();
+    taken.receipt.stamps.push_back(stamp < 0 ? Receipt::kNotCharged : stamp);
+    taken.receipt.number = expected.number;
   }
-  taken.lines.resize(lines);  // the rest was not looked at
+  taken.lines.resize(expected.lines);  // the rest was not looked at
   return taken;
 }
 
@@ -106,6 +165,7 @@ RedisStore::RedisStore(std::unique_ptr<OwnLoop> own_loop, boost::asio::io_contex
                        const RedisStoreOptions& options)
     : take_(std::string(options.scripts.take)),
       peek_(std::string(options.scripts.peek)),
+      refund_(std::string(options.scripts.refund)),
       caller_(RandomCaller()),
       next_number_(RandomNumber()),
       own_loop_(std::move(own_loop)),
@@ -118,15 +178,42 @@ RedisStore::~RedisStore() {
   if (own_loop_) own_loop_->Finish();
 }
 
+struct RedisStore::Call {
+  const redis::Script* script;
+  std::string command;
+  Expected expected;
+};
+
+const redis::Script& RedisStore::ScriptOf(Op op) const {
+  if (op == Op::kPeek) return peek_;
+  return op == Op::kRefund ? refund_ : take_;
+}
+
 void RedisStore::Run(const Request& request, Micros timeout, Done done) {
-  const redis::Script& script = request.op == Op::kPeek ? peek_ : take_;
-  auto answer = [lines = request.lines.size(), done = std::move(done)](
-                    Result<redis::Reply> reply) mutable { done(DecodeTaken(reply, lines)); };
-  boost::asio::dispatch(
-      io_, [client = client_.get(), &script, timeout, command = EncodeCheck(request, script),
-            answer = std::move(answer)]() mutable {
-        client->Eval(script, std::move(command), timeout, std::move(answer));
-      });
+  boost::asio::dispatch(io_,
+                        [this, timeout, call = Encode(request), done = std::move(done)]() mutable {
+                          Send(std::move(call), timeout, std::move(done));
+                        });
+}
+
+// One hop to the loop for all: so they leave in one write.
+void RedisStore::RunBatch(std::span<const Request> requests, Micros timeout, BatchDone done) {
+  std::vector<Call> calls;
+  calls.reserve(requests.size());
+  for (const Request& request : requests) calls.push_back(Encode(request));
+  boost::asio::dispatch(io_, [this, timeout, calls = std::move(calls),
+                              done = std::make_shared<BatchDone>(std::move(done))]() mutable {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      Send(std::move(calls[i]), timeout,
+           [done, i](Result<Taken> taken) { (*done)(i, std::move(taken)); });
+    }
+  });
+}
+
+void RedisStore::Send(Call call, Micros timeout, Done done) {
+  client_->Eval(*call.script, std::move(call.command), timeout,
+                [expected = call.expected, done = std::move(done)](
+                    Result<redis::Reply> reply) mutable { done(DecodeTaken(reply, expected)); });
 }
 
 void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done) {
@@ -142,31 +229,33 @@ void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done
   });
 }
 
-std::string RedisStore::EncodeCheck(const Request& request, const redis::Script& script) {
-  std::size_t bytes = 128;
-  Units members = 0;  // that the script may make for one line
-  for (const Line& line : request.lines) {
-    bytes += 112 + line.key.view().size();
-    if (line.limit.algorithm() == Algorithm::kSlidingWindow) {
-      members = std::max(members, std::min(line.cost, line.limit.units()));
+RedisStore::Call RedisStore::Encode(const Request& request) {
+  const std::span<const Line> lines = request.lines;
+  const redis::Script& script = ScriptOf(request.op);
+  const bool given = request.op == Op::kRefund && request.receipt != nullptr;
+  const bool wanted = request.op != Op::kRefund && request.wants_receipt;
+  const std::uint64_t number =
+      given ? request.receipt->number
+            : next_number_.fetch_add(static_cast<std::uint64_t>(MembersOf(lines))) & kNumberMask;
+  const char operation[] = {Letter(request.op), given || wanted ? 'r' : '-'};
+  const std::size_t args = 6 + lines.size() + ArgsOf(lines) + (given ? lines.size() : 0);
+  redis::Command command(args, 128 + lines.size() * (kMaxKeyBytes / 2));
+  command.Arg("EVALSHA").Arg(script.sha1()).Arg(static_cast<std::int64_t>(lines.size()));
+  for (const Line& line : lines) command.Arg(line.key.view());
+  command.Arg(std::string_view(caller_.data(), caller_.size()))
+      .Arg(static_cast<std::int64_t>(number))
+      .Arg(std::string_view(operation, sizeof(operation)));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    AddLine(command, lines[i]);
+    if (!given) continue;
+    const std::int64_t stamp = request.receipt->stamps[i];
+    if (stamp == Receipt::kNotCharged) {
+      command.Arg("-");
+    } else {
+      command.Arg(stamp);
     }
   }
-  const std::uint64_t number = next_number_.fetch_add(members) & kNumberMask;
-  const std::size_t lines = request.lines.size();
-  redis::Command command(5 + lines + lines * kArgsPerLine, bytes);
-  command.Arg("EVALSHA").Arg(script.sha1()).Arg(static_cast<std::int64_t>(lines));
-  for (const Line& line : request.lines) command.Arg(line.key.view());
-  command.Arg(std::string_view(caller_.data(), caller_.size()));
-  command.Arg(static_cast<std::int64_t>(number));
-  for (const Line& line : request.lines) {
-    const Limit& limit = line.limit;
-    command.Arg(AlgorithmName(limit.algorithm()))
-        .Arg(limit.units())
-        .Arg(std::chrono::duration_cast<std::chrono::milliseconds>(limit.window()).count())
-        .Arg(line.cost)
-        .Arg(Flags(limit));
-  }
-  return command.Take();
+  return {&script, command.Take(), {lines.size(), wanted, number}};
 }
 
 }  // namespace brim

@@ -35,6 +35,7 @@ class RedisStore final : public Store {
   ~RedisStore() override;
 
   void Run(const Request& request, Micros timeout, Done done) override;
+  void RunBatch(std::span<const Request> requests, Micros timeout, BatchDone done) override;
   void Reset(std::span<const Key> keys, Micros timeout, ResetDone done) override;
 
   // Loop-bound.
@@ -44,10 +45,15 @@ class RedisStore final : public Store {
   class OwnLoop;
   RedisStore(std::unique_ptr<OwnLoop> own_loop, boost::asio::io_context* io,
              const RedisStoreOptions& options);
-  std::string EncodeCheck(const Request& request, const redis::Script& script);
+  // One script call on its way: encoded here, sent and decoded on the loop.
+  struct Call;
+  Call Encode(const Request& request);
+  void Send(Call call, Micros timeout, Done done);
+  const redis::Script& ScriptOf(Op op) const;
 
   const redis::Script take_;
   const redis::Script peek_;
+  const redis::Script refund_;
   const std::array<char, 5> caller_;        // with the number: a member that no one else makes
   std::atomic<std::uint64_t> next_number_;  // 48 bits are used
   std::unique_ptr<OwnLoop> own_loop_;       // null on a caller's loop

@@ -5,10 +5,13 @@
 
 namespace brim {
 
-// begin.lua, one fragment an algorithm, look.lua, then take.lua or peek.lua. Texts live for ever.
+// begin.lua, one fragment an algorithm, look.lua, then take.lua, peek.lua or refund.lua. Texts live
+// for ever.
 struct RedisScripts {
-  std::string_view take;  // `#!lua`: the server refuses it up front when it cannot write
-  std::string_view peek;  // `#!lua flags=no-writes`: works on a full server too
+  std::string_view
+      take;  // also charges. `#!lua`: the server refuses it up front if it cannot write
+  std::string_view peek;    // `#!lua flags=no-writes`: works on a full server too
+  std::string_view refund;  // `#!lua flags=allow-oom`: it makes room
 };
 
 RedisScripts ShippedScripts();

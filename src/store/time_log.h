@@ -72,14 +72,17 @@ class TimeLog {
   // Adds n entries at `ms`. REQUIRES: ms is 0 ... kMaxMs, and not before the newest entry.
   void Append(std::int64_t ms, std::size_t n) {
     Reserve(size_ + n, SIZE_MAX);
-    for (; n != 0; --n) {
-      if (outside_) {
-        Store(ring().times, Position(ring(), size_), ms);
-      } else {
-        Store(raw_, size_, ms);
-      }
-      ++size_;
-    }
+    for (; n != 0; --n) Set(size_++, ms);
+  }
+
+  // Forgets up to n entries of exactly this time.
+  void RemoveAt(std::int64_t ms, std::size_t n) {
+    const std::size_t first = CountUpTo(ms - 1);
+    n = std::min(n, CountUpTo(ms) - first);
+    if (n == 0) return;
+    // The older ones move up, and the gap is dropped at the old end.
+    for (std::size_t i = first; i != 0; --i) Set(i + n - 1, (*this)[i - 1]);
+    DropOldest(n);
   }
 
   // Makes room for `needed` entries at once, and for more to come up to `most`.
@@ -120,6 +123,14 @@ class TimeLog {
     const auto low = static_cast<std::uint32_t>(ms);
     std::memcpy(times + at * kTimeBytes, &low, sizeof(low));
     times[at * kTimeBytes + 4] = static_cast<unsigned char>(ms >> 32);
+  }
+
+  void Set(std::size_t i, std::int64_t ms) {
+    if (outside_) {
+      Store(ring().times, Position(ring(), i), ms);
+    } else {
+      Store(raw_, i, ms);
+    }
   }
 
   // REQUIRES: capacity >= size().

@@ -23,6 +23,7 @@ struct Step {
   Micros retry_after;
   Micros reset_after;
   const char* limits = nullptr;  // from this step on, if not null
+  Op op = Op::kTake;             // kCharge or kRefund
 };
 
 struct Script {
@@ -177,6 +178,175 @@ const Script kScripts[] = {
       {60s, 1, kAllowed, 0, 0ms, 1h},  // the shadow's entry of 0 s is out
       {61s, 1, kLimited, 0, 3539s, 3599s},
       {119s, 0, kLimited, 0, 1s, 1s, "1 per minute"}}},  // charged at 60 s, not at 61 s
+
+    {"P03_TokenBucketLeaksWhileBeingHit",
+     "10 per 30 seconds token_bucket",
+     {{0s, 1, kAllowed, 9, 0ms, 3s},
+      {1s, 1, kAllowed, 8, 0ms, 5s},
+      {2s, 1, kAllowed, 7, 0ms, 7s},
+      {3s, 1, kAllowed, 7, 0ms, 9s},
+      {4s, 1, kAllowed, 6, 0ms, 11s},
+      {5s, 1, kAllowed, 5, 0ms, 13s},
+      {6s, 1, kAllowed, 5, 0ms, 15s},
+      {7s, 1, kAllowed, 4, 0ms, 17s},
+      {8s, 1, kAllowed, 3, 0ms, 19s},
+      {9s, 1, kAllowed, 3, 0ms, 21s},
+      {10s, 1, kAllowed, 2, 0ms, 23s}}},
+    {"P33_TokenBucketAfterLongIdleIsFullAndNoMore",
+     "1000000 per hour token_bucket",
+     {{0s, 1'000'000, kAllowed, 0, 0ms, 1h},
+      {12h, 0, kAllowed, 1'000'000, 0ms, 0ms},
+      {12h, 1'000'001, kLimited, 1'000'000, kNever, 0ms},
+      {12h, 1'000'000, kAllowed, 0, 0ms, 1h},
+      {400 * 24h, 1'000'000, kAllowed, 0, 0ms, 1h},
+      {400 * 24h, 1, kLimited, 0, 3600us, 1h}}},
+    {"P39_TokenBucketBelowASecond",
+     "2 per 3 seconds burst 1",
+     {{0s, 1, kAllowed, 0, 0ms, 1500ms},
+      {1100ms, 1, kLimited, 0, 400ms, 400ms},
+      {1499999us, 1, kLimited, 0, 1us, 1us},
+      {1500ms, 1, kAllowed, 0, 0ms, 1500ms}}},
+    {"P39_TokenBucketOfHalfASecond",
+     "2 per second burst 1",
+     {{0s, 1, kAllowed, 0, 0ms, 500ms},
+      {499ms, 1, kLimited, 0, 1ms, 1ms},
+      {500ms, 1, kAllowed, 0, 0ms, 500ms}}},
+    {"T5_TokenBucketOfAMonthGivesBackADay",
+     "100 per 31 days token_bucket",
+     {{0s, 100, kAllowed, 0, 0ms, 31 * 24h},
+      {24h, 0, kAllowed, 3, 0ms, 30 * 24h},
+      {24h, 3, kAllowed, 0, 0ms, 30 * 24h + 3 * 26784s},
+      {24h, 1, kLimited, 0, 4 * 26784s - 24h, 30 * 24h + 3 * 26784s}}},
+    {"TokenBucketBurstAndSteadyRate",
+     "3 per second burst 2",  // a third of a second, as an exact fraction
+     {{0s, 2, kAllowed, 0, 0ms, 666667us},
+      {333333us, 1, kLimited, 0, 1us, 333334us},
+      {333334us, 1, kAllowed, 0, 0ms, 666666us},
+      {666666us, 1, kLimited, 0, 1us, 333334us},
+      {666667us, 1, kAllowed, 0, 0ms, 666667us},
+      {1s, 3, kLimited, 1, kNever, 333334us}}},
+    {"TokenBucketKeepsItsDebtInUnitsWhenTheLimitChanges",
+     "10 per 10 seconds token_bucket",
+     {{0s, 6, kAllowed, 4, 0ms, 6s},
+      {0s, 1, kAllowed, 13, 0ms, 3500ms, "20 per 10 seconds token_bucket"},
+      {0s, 5, kLimited, 0, 30s, 35s, "2 per 10 seconds burst 6"},
+      {5s, 1, kLimited, 0, 5s, 30s},
+      {10s, 1, kAllowed, 0, 0ms, 30s}}},
+    {"TokenBucketCountAllStopsAtOneBurst",
+     "2 per 2 seconds token_bucket",
+     {{0s, 2, kAllowed, 0, 0ms, 2s},
+      {500ms, 1, kLimited, 0, 1s, 2s},
+      {500ms, 1, kLimited, 0, 1s, 2s},
+      {1500ms, 1, kAllowed, 0, 0ms, 2s}},
+     Count::kAll},
+    {"TokenBucketChargeGoesPastAndRefundGivesBack",
+     "2 per 2 seconds token_bucket",
+     {{0s, 5, kAllowed, 0, 0ms, 5s, nullptr, Op::kCharge},
+      {0s, 1, kLimited, 0, 4s, 5s},
+      {0s, 4, kAllowed, 1, 0ms, 1s, nullptr, Op::kRefund},
+      {0s, 1, kAllowed, 0, 0ms, 2s},
+      {0s, 100, kAllowed, 2, 0ms, 0ms, nullptr, Op::kRefund}}},
+    {"P01_TokenBucketOfZeroNeverFits",
+     "0 per minute token_bucket",
+     {{0s, 1, kLimited, 0, kNever, 0ms}, {0s, 0, kLimited, 0, kNever, 0ms}}},
+    {"P23_CounterOfOne",
+     "1 per 10 seconds sliding_window_counter",
+     {{0s, 1, kAllowed, 0, 0ms, 20s},
+      {5s, 1, kLimited, 0, 15s, 15s},
+      {20s, 1, kAllowed, 0, 0ms, 20s}}},
+    {"CounterWeighsThePreviousWindow",
+     "10 per 10 seconds sliding_window_counter",
+     {{0s, 10, kAllowed, 0, 0ms, 20s},
+      {9999ms, 1, kLimited, 0, 1001ms, 10001ms},
+      {10s, 1, kLimited, 0, 1s, 10s},
+      {10999ms, 1, kLimited, 0, 1ms, 9001ms},
+      {11s, 1, kAllowed, 0, 0ms, 19s},
+      {11s, 2, kLimited, 0, 2s, 19s},
+      {13s, 2, kAllowed, 0, 0ms, 17s},
+      {15s, 8, kLimited, 2, 5s + 3333ms + 1ms, 15s},
+      {40s, 10, kAllowed, 0, 0ms, 20s}}},
+    {"CounterChargeAndRefund",
+     "10 per 10 seconds sliding_window_counter",
+     {{0s, 15, kAllowed, 0, 0ms, 20s, nullptr, Op::kCharge},
+      {10s, 6, kAllowed, 1, 0ms, 10s, nullptr, Op::kRefund},  // of the previous window
+      {10s, 1, kAllowed, 0, 0ms, 20s},
+      {10s, 10, kAllowed, 10, 0ms, 0ms, nullptr, Op::kRefund},
+      {10s, 1, kAllowed, 10, 0ms, 0ms, nullptr, Op::kRefund}}},
+    {"AlignedWindowsBeginAtWholeMultiples",
+     "2 per minute fixed_window aligned",  // the test starts at a whole day
+     {{59s, 2, kAllowed, 0, 0ms, 1s},
+      {59999ms, 1, kLimited, 0, 1ms, 1ms},
+      {60s, 1, kAllowed, 1, 0ms, 60s},
+      {119s, 1, kAllowed, 0, 0ms, 1s},
+      {120s, 0, kAllowed, 2, 0ms, 0ms}}},
+    {"WeightedLogTakesCostsUpToTheLimit",
+     "1000 per 10 seconds weighted",
+     {{0s, 600, kAllowed, 400, 0ms, 10s},
+      {1s, 300, kAllowed, 100, 0ms, 10s},
+      {1s, 50, kAllowed, 50, 0ms, 10s},
+      {2s, 51, kLimited, 50, 8s, 9s},
+      {2s, 650, kLimited, 50, 8s, 9s},
+      {2s, 651, kLimited, 50, 9s, 9s},
+      {2s, 1001, kLimited, 50, kNever, 9s},
+      {9999ms, 51, kLimited, 50, 1ms, 1001ms},
+      {10s, 51, kAllowed, 599, 0ms, 10s},
+      {11s, 949, kAllowed, 0, 0ms, 10s}}},
+    {"WeightedLogRefundsTheOldestUnits",
+     "100 per 10 seconds weighted",
+     {{0s, 40, kAllowed, 60, 0ms, 10s},
+      {1s, 40, kAllowed, 20, 0ms, 10s},
+      {1s, 30, kAllowed, 50, 0ms, 10s, nullptr, Op::kRefund},
+      {1s, 60, kLimited, 50, 9s, 10s},  // ten are left of 0 s
+      {1s, 20, kAllowed, 70, 0ms, 10s, nullptr, Op::kRefund},
+      {1s, 80, kLimited, 70, 10s, 10s},  // all are of 1 s now
+      {1s, 999, kAllowed, 100, 0ms, 0ms, nullptr, Op::kRefund},
+      {1s, 100, kAllowed, 0, 0ms, 10s}}},
+    {"WeightedLogChargeGoesPastTheLimit",
+     "10 per 10 seconds weighted",
+     {{0s, 8, kAllowed, 2, 0ms, 10s},
+      {1s, 8, kAllowed, 0, 0ms, 10s, nullptr, Op::kCharge},
+      {1s, 1, kLimited, 0, 9s, 10s},
+      {10s, 2, kAllowed, 0, 0ms, 10s}}},
+    {"P05_RefundStaysWithinWhatWasUsed",
+     "10 per minute",
+     {{0s, 3, kAllowed, 7, 0ms, 60s},
+      {1s, 5, kAllowed, 10, 0ms, 0ms, nullptr, Op::kRefund},
+      {1s, 1, kAllowed, 10, 0ms, 0ms, nullptr, Op::kRefund},
+      {1s, 10, kAllowed, 0, 0ms, 60s}}},
+    {"P05_RefundOfAFixedWindow",
+     "10 per minute fixed_window",
+     {{0s, 1, kAllowed, 10, 0ms, 0ms, nullptr, Op::kRefund},
+      {0s, 3, kAllowed, 7, 0ms, 60s},
+      {1s, 2, kAllowed, 9, 0ms, 59s, nullptr, Op::kRefund},
+      {1s, 5, kAllowed, 10, 0ms, 0ms, nullptr, Op::kRefund},
+      {2s, 1, kAllowed, 9, 0ms, 60s}}},
+    {"RefundTakesTheOldestUnitsOfALog",
+     "3 per 10 seconds",
+     {{0s, 1, kAllowed, 2, 0ms, 10s},
+      {1s, 1, kAllowed, 1, 0ms, 10s},
+      {2s, 1, kAllowed, 0, 0ms, 10s},
+      {3s, 1, kAllowed, 1, 0ms, 9s, nullptr, Op::kRefund},
+      {3s, 1, kAllowed, 0, 0ms, 10s},
+      {3s, 1, kLimited, 0, 8s, 10s}}},  // that of 1 s is the oldest now
+    {"ChargeOfALogGoesPastTheLimit",
+     "2 per 10 seconds",
+     {{0s, 4, kAllowed, 0, 0ms, 10s, nullptr, Op::kCharge},
+      {1s, 1, kAllowed, 0, 0ms, 10s, nullptr, Op::kCharge},
+      {1s, 1, kLimited, 0, 9s, 10s},
+      {10s, 1, kAllowed, 0, 0ms, 10s}}},
+    {"P07_CostAboveTheLimitIsNeverStored",
+     "5 per minute token_bucket; 100 per hour",
+     {{0s, 10, kLimited, 5, kNever, 0ms}, {0s, 0, kAllowed, 5, 0ms, 0ms}}},
+    {"EveryAlgorithmInOneCheck",
+     "10 per second token_bucket; 20 per minute fixed_window; 30 per hour; 40 per day "
+     "sliding_window_counter; 500 per week weighted",
+     {{0s, 10, kAllowed, 0, 0ms, 1s},
+      {0s, 1, kLimited, 0, 100ms, 1s},
+      {1s, 10, kAllowed, 0, 0ms, 1s},
+      {2s, 1, kLimited, 0, 58s, 58s},
+      {60s, 10, kAllowed, 0, 0ms, 1s},
+      {120s, 1, kLimited, 0, 3480s, 3540s},
+      {120s, 5, kAllowed, 5, 0ms, 3540s, nullptr, Op::kRefund}}},
 };
 
 std::vector<Limit> LimitsOf(const Script& script, const char* text) {
@@ -185,11 +355,13 @@ std::vector<Limit> LimitsOf(const Script& script, const char* text) {
     LimitSpec spec{.units = parsed.units(),
                    .window = parsed.window(),
                    .algorithm = parsed.algorithm(),
-                   .mode = parsed.mode()};
-    if (spec.algorithm == Algorithm::kFixedWindow) {
-      spec.count = script.count;
-      spec.key = script.key;
-    }
+                   .anchor = parsed.anchor(),
+                   .mode = parsed.mode(),
+                   .weighted = parsed.weighted()};
+    const bool bucket = spec.algorithm == Algorithm::kTokenBucket;
+    if (bucket) spec.burst = parsed.burst();
+    if (bucket || spec.algorithm == Algorithm::kFixedWindow) spec.count = script.count;
+    if (spec.algorithm == Algorithm::kFixedWindow) spec.key = script.key;
     limits.push_back(Limit::Create(spec).value());
   }
   return limits;
@@ -206,7 +378,10 @@ TEST_P(ConformanceTest, FollowsScript) {
     SCOPED_TRACE(::testing::Message() << "at " << step.at.count() << " us, cost " << step.cost);
     if (step.limits != nullptr) limits = LimitsOf(script, step.limits);
     under_test->SetTime(step.at);
-    const Decision got = limiter.Check({.subject = "u", .limits = limits, .cost = step.cost});
+    const CheckRequest request{.subject = "u", .limits = limits, .cost = step.cost};
+    const Decision got = step.op == Op::kCharge   ? limiter.Charge(request)
+                         : step.op == Op::kRefund ? limiter.Refund(request)
+                                                  : limiter.Check(request);
     EXPECT_EQ(got.outcome, step.outcome);
     EXPECT_EQ(got.store_error, StoreError::kNone);
     EXPECT_EQ(got.remaining, step.remaining);
@@ -259,6 +434,132 @@ TEST_P(EveryStoreTest, ResetForgetsUsageOfTheGivenKeysAlone) {
   EXPECT_EQ(limiter.Reset({.subject = "user*", .limits = limits}).value(), 2);
   EXPECT_TRUE(limiter.Check({.subject = "user*", .limits = limits}).allowed());
   EXPECT_FALSE(limiter.Check({.subject = "user1", .limits = limits}).allowed());
+}
+
+// A receipt gives back exactly what its check took, and only once.
+TEST_P(EveryStoreTest, ReceiptFindsItsOwnUnits) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  for (const char* text :
+       {"5 per minute", "5 per minute fixed_window", "5 per minute sliding_window_counter"}) {
+    SCOPED_TRACE(text);
+    const auto limits = ParseLimits(text).value();
+    const CheckRequest two{.subject = text, .limits = limits, .cost = 2};
+    const CheckRequest one{.subject = text, .limits = limits};
+    Receipt receipt;
+    EXPECT_TRUE(limiter.Check(two, receipt).allowed());
+    EXPECT_FALSE(receipt.empty());
+    EXPECT_TRUE(limiter.Check(one).allowed());
+    EXPECT_EQ(limiter.Refund(two, std::move(receipt)).remaining, 4);
+    EXPECT_TRUE(receipt.empty());  // NOLINT(bugprone-use-after-move): that is the point
+    EXPECT_EQ(limiter.Refund(two, std::move(receipt)).remaining, 4);
+    Receipt refused;
+    EXPECT_FALSE(limiter.Check({.subject = text, .limits = limits, .cost = 5}, refused).allowed());
+    EXPECT_TRUE(refused.empty());
+  }
+}
+
+TEST_P(EveryStoreTest, ReceiptOfALogLeavesOlderUnitsAlone) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto limits = ParseLimits("3 per 10 seconds").value();
+  const CheckRequest one{.subject = "u", .limits = limits};
+  EXPECT_TRUE(limiter.Check(one).allowed());
+  under_test->SetTime(4s);
+  Receipt receipt;
+  EXPECT_TRUE(limiter.Check(one, receipt).allowed());
+  under_test->SetTime(5s);
+  EXPECT_EQ(limiter.Refund(one, std::move(receipt)).remaining, 2);
+  EXPECT_EQ(limiter.Check({.subject = "u", .limits = limits, .cost = 3}).retry_after, 5s);
+}
+
+TEST_P(EveryStoreTest, ReceiptOfAnEarlierWindowGivesBackNothing) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto fixed = ParseLimits("5 per 10 seconds fixed_window").value();
+  const auto counter = ParseLimits("5 per 10 seconds sliding_window_counter").value();
+  const auto log = ParseLimits("5 per 10 seconds").value();
+  std::vector<Receipt> receipts(3);
+  const std::vector<Limit>* all[] = {&fixed, &counter, &log};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(limiter.Check({.subject = "u", .limits = *all[i]}, receipts[i]).allowed());
+  }
+  under_test->SetTime(20s);
+  for (int i = 0; i < 3; ++i) {
+    const CheckRequest one{.subject = "u", .limits = *all[i]};
+    EXPECT_EQ(limiter.Check(one).remaining, 4);
+    EXPECT_EQ(limiter.Refund(one, std::move(receipts[i])).remaining, 4);
+  }
+}
+
+TEST_P(EveryStoreTest, ReceiptOfABucketGivesBackWhatIsStillOwed) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto limits = ParseLimits("10 per 10 seconds token_bucket").value();
+  const CheckRequest four{.subject = "u", .limits = limits, .cost = 4};
+  Receipt receipt;
+  EXPECT_TRUE(limiter.Check(four, receipt).allowed());
+  under_test->SetTime(3s);  // three of the four are paid off
+  EXPECT_EQ(limiter.Check({.subject = "u", .limits = limits, .cost = 5}).remaining, 4);
+  EXPECT_EQ(limiter.Refund(four, std::move(receipt)).remaining, 5);
+}
+
+TEST_P(EveryStoreTest, ShadowLineThatDidNotFitIsNotGivenBack) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto limits = ParseLimits("1 per minute shadow; 5 per hour").value();
+  const CheckRequest one{.subject = "u", .limits = limits};
+  EXPECT_TRUE(limiter.Check(one).allowed());
+  Receipt receipt;
+  EXPECT_TRUE(limiter.Check(one, receipt).allowed());  // the shadow line has no room
+  const Decision after = limiter.Refund(one, std::move(receipt));
+  EXPECT_EQ(after.lines[0].remaining, 0);
+  EXPECT_EQ(after.lines[1].remaining, 4);
+}
+
+TEST_P(EveryStoreTest, BatchAnswersEachInOrder) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto limits = ParseLimits("100 per minute; 1000 per day token_bucket").value();
+  std::vector<CheckRequest> requests;
+  std::vector<std::string> subjects;
+  for (int i = 0; i < 10; ++i) subjects.push_back("u" + std::to_string(i));
+  for (int i = 0; i < 1005; ++i) {
+    requests.push_back({.subject = subjects[i % 10], .limits = limits, .cost = i == 7 ? -1 : 1});
+  }
+  std::vector<Decision> decisions(requests.size());
+  limiter.CheckBatch(requests, decisions);
+  EXPECT_EQ(decisions[7].reason, Reason::kInvalidLimit);
+  for (int i = 0; i < 1005; ++i) {
+    if (i == 7) continue;
+    const int before = i / 10 - (i % 10 == 7 ? 1 : 0);
+    EXPECT_EQ(decisions[i].allowed(), before < 100) << i;
+    EXPECT_EQ(decisions[i].remaining, std::max(0, 99 - before)) << i;
+  }
+}
+
+// Costs are exact up to the bound of every limit, and nothing is charged beyond it.
+TEST_P(EveryStoreTest, CostsOfZeroNegativeAndHugeAreAnswered) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  for (const char* text :
+       {"1000000000 per day", "1000000000 per day fixed_window", "1000000000 per day token_bucket",
+        "1000000000 per day weighted", "100000000 per day sliding_window_counter"}) {
+    SCOPED_TRACE(text);
+    const auto limits = ParseLimits(text).value();
+    const Units most = limits[0].capacity();
+    const bool log = std::string_view(text) == "1000000000 per day";
+    const auto check = [&](Units cost) {
+      return limiter.Check({.subject = "u", .limits = limits, .cost = cost});
+    };
+    EXPECT_EQ(check(-1).reason, Reason::kInvalidLimit);
+    EXPECT_EQ(check(INT64_MIN).reason, Reason::kInvalidLimit);
+    EXPECT_EQ(check(INT64_MAX).reason, Reason::kCostExceedsLimit);
+    EXPECT_EQ(check(most + 1).reason, Reason::kCostExceedsLimit);
+    EXPECT_EQ(check(0).remaining, most);
+    EXPECT_EQ(check(65).reason, log ? Reason::kInvalidLimit : Reason::kWithinLimit);
+    EXPECT_EQ(check(log ? 64 : most - 65).remaining, log ? most - 64 : 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryStore, EveryStoreTest,

@@ -53,13 +53,14 @@ class RedisUnderTest final : public StoreUnderTest {
   explicit RedisUnderTest(StoreKind kind)
       : server_(SharedServer(kind)),
         take_(InVirtualTime(ShippedScripts().take)),
-        peek_(InVirtualTime(ShippedScripts().peek)) {
+        peek_(InVirtualTime(ShippedScripts().peek)),
+        refund_(InVirtualTime(ShippedScripts().refund)) {
     server_.Command("FLUSHALL");
     SetTime(Micros{0});
     redis::ClientOptions client;
     client.endpoint.unix_path = server_.unix_path();
-    store_ = std::make_unique<RedisStore>(
-        RedisStoreOptions{.client = client, .scripts = {.take = take_, .peek = peek_}});
+    store_ = std::make_unique<RedisStore>(RedisStoreOptions{
+        .client = client, .scripts = {.take = take_, .peek = peek_, .refund = refund_}});
   }
 
   Store& store() override { return *store_; }
@@ -98,6 +99,7 @@ class RedisUnderTest final : public StoreUnderTest {
   RedisServer& server_;
   const std::string take_;
   const std::string peek_;
+  const std::string refund_;
   const WallTime start_ = ManualClock().WallNow();  // as for the memory store
   std::unique_ptr<RedisStore> store_;
 };

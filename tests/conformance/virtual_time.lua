@@ -17,6 +17,10 @@ local redis = {
       if server.call('EXISTS', key) == 0 then return -2 end
       local at = server.call('HGET', 'brim-test', 'ttl:' .. key)
       return at and at - now_ms or -1
+    elseif command == 'PEXPIRETIME' then
+      return tonumber(server.call('HGET', 'brim-test', 'ttl:' .. key) or -1)
+    elseif command == 'UNLINK' then
+      server.call('HDEL', 'brim-test', 'ttl:' .. key)
     elseif command == 'PEXPIRE' then
       return expire_after((...))
     elseif command == 'SET' then

@@ -3,30 +3,50 @@
 --
 -- Counter and TTL are set in one step. A counter found without a TTL, or with one longer than the
 -- window (the limit was shortened, the server's clock stepped back), gets the window's.
+local fixed_window = {}
 
-local function look_fixed_window(key, line)
+function fixed_window.look(key, line)
   local value = redis.call('GET', key)
   if not value then return end
   local ttl = redis.call('PTTL', key)
   if ttl == 0 then return end -- over in this very millisecond
-  line.used = tonumber(value) or error({err = 'WRONGTYPE the key holds no counter'})
+  line.used = tonumber(value) or foreign()
   if ttl < 0 or ttl > line.window then
-    line.heal, ttl = true, line.window
+    line.lost, ttl = true, line.window
   end
-  if line.used > 0 then line.reset, line.retry = ttl, ttl end
+  if line.used == 0 then return end
+  line.reset = ttl * 1000
+  if line.used + line.cost > line.units then line.retry = line.reset end
 end
 
-local function charge_fixed_window(key, line)
+function fixed_window.charge(key, line)
   if line.used == 0 then
-    redis.call('SET', key, line.cost, 'PX', line.window)
-    line.reset, line.retry = line.window, line.window
+    local ttl = line.window
+    if line.aligned then ttl = ttl - math.fmod(now_ms, line.window) end
+    redis.call('SET', key, line.cost, 'PX', ttl)
+    line.reset = ttl * 1000
   else
     redis.call('INCRBY', key, line.cost)
-    if line.heal then redis.call('PEXPIRE', key, line.window) end
+    if line.lost then redis.call('PEXPIRE', key, line.window) end
   end
   line.used = line.used + line.cost
+  if not line.fits then line.retry = line.reset end
 end
 
-local function heal_fixed_window(key, line)
-  if line.heal then redis.call('PEXPIRE', key, line.window) end
+function fixed_window.heal(key, line)
+  if line.lost then redis.call('PEXPIRE', key, line.window) end
 end
+
+-- When the window ends.
+function fixed_window.stamp(key) return redis.call('PEXPIRETIME', key) end
+
+function fixed_window.refund(key, line, stamp)
+  if line.used == 0 or (stamp and redis.call('PEXPIRETIME', key) ~= stamp) then return end
+  if line.cost >= line.used then
+    redis.call('UNLINK', key)
+  else
+    redis.call('INCRBY', key, -line.cost)
+    fixed_window.heal(key, line)
+  end
+end
+

@@ -1,37 +1,58 @@
 local ALGORITHMS = {
-  sliding_window = {look_sliding_window, charge_sliding_window, heal_sliding_window},
-  fixed_window = {look_fixed_window, charge_fixed_window, heal_fixed_window},
+  sliding_window = sliding_window,
+  weighted_window = weighted_window,
+  fixed_window = fixed_window,
+  token_bucket = token_bucket,
+  sliding_window_counter = sliding_window_counter,
 }
 
--- Line i as it stands before any charge: `used`, and in ms `reset` (until the key is full again) and
--- `retry` (until the cost fits, if it does not fit now).
-local function look(i)
-  local at = 5 * i - 2
+local read_up_to = 3 -- of ARGV
+local function read()
+  read_up_to = read_up_to + 1
+  return ARGV[read_up_to]
+end
+
+-- The next line: algorithm, units (of a token bucket: burst), window in ms, cost, then three letters:
+-- 'e'nforced or 's'hadow; 'a'll calls count or '-'; a'l'igned or '-'. A token bucket adds interval and
+-- ticks a us; a refund with a receipt, the stamp ('-' if the line was not charged).
+local function read_line()
   local line = {
-    algorithm = ALGORITHMS[ARGV[at]],
-    units = tonumber(ARGV[at + 1]),
-    window = tonumber(ARGV[at + 2]),
-    cost = tonumber(ARGV[at + 3]),
-    enforced = ARGV[at + 4]:sub(1, 1) == 'e',
-    all = ARGV[at + 4]:sub(2, 2) == 'a',
+    algorithm = ALGORITHMS[read()],
+    units = tonumber(read()), window = tonumber(read()), cost = tonumber(read()),
     used = 0, retry = 0, reset = 0,
   }
-  line.algorithm[1](KEYS[i], line)
-  line.fits = line.used + line.cost <= line.units
+  local flags = read()
+  line.enforced, line.all, line.aligned =
+    flags:sub(1, 1) == 'e', flags:sub(2, 2) == 'a', flags:sub(3, 3) == 'l'
+  if line.algorithm == token_bucket then
+    line.interval, line.ticks = tonumber(read()), tonumber(read())
+  end
+  if operation == 'r' and with_receipt then line.stamp = read() end
   return line
 end
 
--- What the caller reads: the line that refused (0: none), then for each line that was looked at whether
--- the cost fits (0), does not fit now (1) or never (2), units used and remaining, retry and reset in us.
+-- The next line as it stands before any charge: `used`, and in us `reset` (until the key is full again)
+-- and `retry` (until the cost fits, if it can and does not fit now).
+local function look(key)
+  local line = read_line()
+  line.algorithm.look(key, line)
+  line.fits = line.cost <= line.units and line.retry == 0
+  return line
+end
+
+-- What the caller reads: the line that refused (0: none), then for each line that was looked at whether the
+-- cost fits (0), does not fit now (1) or never (2), units used and remaining, retry and reset in us,
+-- and, if a receipt is wanted, its stamp (-1: not charged).
 local function reply(lines, refused)
   local out = {refused}
   for _, line in ipairs(lines) do
     local n = #out
     out[n + 1] = line.fits and 0 or line.cost <= line.units and 1 or 2
     out[n + 2] = line.used
-    out[n + 3] = math.max(0, line.units - line.used)
-    out[n + 4] = line.fits and 0 or line.retry * 1000
-    out[n + 5] = line.reset * 1000
+    out[n + 3] = line.remaining or math.max(0, line.units - line.used)
+    out[n + 4] = line.fits and 0 or line.retry
+    out[n + 5] = line.reset
+    if with_receipt and operation ~= 'r' then out[n + 6] = line.stamp or -1 end
   end
   return out
 end

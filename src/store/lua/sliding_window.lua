@@ -5,33 +5,54 @@
 -- expired entries: a log that expires at once never stalls the server. What is left over is not
 -- counted, and goes with the next charges.
 local TRIM = 256
+local sliding_window = {}
 
-local function look_sliding_window(key, line)
-  local newest = tonumber(redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')[2])
-  line.now = now_ms
-  if not newest then return end
-  if newest > now_ms then line.now = newest end -- time stepped back
-  local cutoff = line.now - line.window
-  if newest <= cutoff then -- all of it is out
+-- The newest entry's score, or nil for a log without a live entry; and what both kinds of logs then need.
+local function look_at_log(key, line)
+  local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+  line.newest, line.now, line.expired = newest[1], now_ms, 0
+  if not line.newest then return end
+  local score = tonumber(newest[2])
+  if score > now_ms then line.now = score end -- time stepped back
+  line.cutoff = line.now - line.window
+  if score <= line.cutoff then -- all of it is out
     line.stale = true
     return
   end
-  line.reset = newest - cutoff
-  line.used = redis.call('ZCOUNT', key, '(' .. cutoff, '+inf')
-  line.expired = redis.call('ZCARD', key) - line.used
-  if line.used + line.cost > line.units and line.cost <= line.units then
-    -- It fits once the live entry of this rank (0 is the oldest) has left the window.
-    local rank = line.expired + line.used - line.units + line.cost - 1
-    line.retry = redis.call('ZRANGE', key, rank, rank, 'WITHSCORES')[2] - cutoff
+  line.reset = (score - line.cutoff) * 1000
+  line.live = redis.call('ZCOUNT', key, '(' .. line.cutoff, '+inf')
+  line.expired = redis.call('ZCARD', key) - line.live
+  return score
+end
+
+-- Before a log is added to.
+local function trim_log(key, line)
+  if line.stale then
+    redis.call('UNLINK', key)
+  elseif line.expired > 0 then
+    redis.call('ZREMRANGEBYRANK', key, 0, math.min(line.expired, TRIM) - 1)
   end
 end
 
-local function charge_sliding_window(key, line)
-  if line.stale then
-    redis.call('UNLINK', key)
-  elseif line.expired and line.expired > 0 then
-    redis.call('ZREMRANGEBYRANK', key, 0, math.min(line.expired, TRIM) - 1)
+-- A refused check adds nothing and moves no TTL; it gives back one that was lost.
+local function heal_log(key, line)
+  if line.used > 0 and redis.call('PTTL', key) == -1 then
+    redis.call('PEXPIRE', key, line.window + 1000)
   end
+end
+
+function sliding_window.look(key, line)
+  if not look_at_log(key, line) then return end
+  line.used = line.live
+  if line.used + line.cost > line.units and line.cost <= line.units then
+    -- It fits once the live entry of this rank (0 is the oldest) has left the window.
+    local rank = line.expired + line.used - line.units + line.cost - 1
+    line.retry = (redis.call('ZRANGE', key, rank, rank, 'WITHSCORES')[2] - line.cutoff) * 1000
+  end
+end
+
+function sliding_window.charge(key, line)
+  trim_log(key, line)
   -- Members are unique: the caller's number counted up. One that is there already (another caller's,
   -- against all odds) must not swallow this unit.
   local number = first_number
@@ -43,12 +64,23 @@ local function charge_sliding_window(key, line)
   end
   redis.call('PEXPIRE', key, line.window + 1000)
   line.used = line.used + line.cost
-  line.reset = line.window
+  line.reset = line.window * 1000
 end
 
--- A refused check adds nothing and moves no TTL; it gives back one that was lost.
-local function heal_sliding_window(key, line)
-  if line.used > 0 and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, line.window + 1000)
+sliding_window.heal = heal_log
+
+-- The members say themselves whose they are.
+function sliding_window.stamp() return 0 end
+
+function sliding_window.refund(key, line, stamp)
+  if line.used == 0 then return end
+  if stamp then
+    for number = first_number, first_number + line.cost - 1 do
+      redis.call('ZREM', key, caller .. struct.pack('>I6', number))
+    end
+  else
+    local last = line.expired + math.min(line.cost, line.used) - 1
+    redis.call('ZREMRANGEBYRANK', key, line.expired, last)
   end
 end
+

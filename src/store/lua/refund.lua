@@ -1,0 +1,13 @@
+-- Gives back what the receipt says, else the oldest units, and tells how the keys stand after it.
+local lines = {}
+for i = 1, #KEYS do
+  local line = look(KEYS[i])
+  if line.stamp ~= '-' then
+    line.algorithm.refund(KEYS[i], line, tonumber(line.stamp))
+    line.used, line.retry, line.reset, line.stale = 0, 0, 0, nil
+    line.algorithm.look(KEYS[i], line)
+  end
+  line.fits = true
+  lines[i] = line
+end
+return reply(lines, 0)
