@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "policy/did_you_mean.h"
@@ -79,6 +81,26 @@ void AddAlgorithm(CLI::App* command, Algorithm& algorithm) {
       });
 }
 
+// Decimal digits. CLI11 by itself reads "" as 0, which would peek, "010" as 8, 2^63 as 2^63 - 1.
+std::optional<Units> ParseCost(const std::string& text) {
+  Units cost = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, cost);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return cost;
+}
+
+void AddCost(CLI::App* command, Units& cost) {
+  command
+      ->add_option_function<std::string>(
+          "--cost", [&cost](const std::string& text) { cost = *ParseCost(text); },
+          "Units to take; 0 only looks")
+      ->default_str(std::to_string(cost))
+      ->check([](const std::string& text) {
+        return ParseCost(text) ? std::string() : std::string("give a whole number below 2^63");
+      });
+}
+
 CLI::App* AddSubjectCommand(CLI::App& app, const std::string& name, const std::string& about,
                             const char* examples, SubjectArgs& args) {
   CLI::App* command = app.add_subcommand(name, about);
@@ -146,7 +168,7 @@ Call ParseArgs(int argc, const char* const* argv, std::string environment_store)
   SubjectArgs subject;
   CLI::App* check = AddSubjectCommand(app, "check", "Ask whether a subject may, and charge it",
                                       kCheckExamples, subject);
-  check->add_option("--cost", subject.cost, "Units to take; 0 only looks")->capture_default_str();
+  AddCost(check, subject.cost);
   CLI::App* inspect =
       AddSubjectCommand(app, "inspect", "Show what a subject has left", kInspectExamples, subject);
   for (CLI::App* command : {check, inspect}) {

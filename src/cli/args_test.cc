@@ -103,6 +103,9 @@ TEST(ArgsTest, BadUsageIsExitCode2AndSaysWhatToDo) {
       {"check", "me", "you", "--limit", "5 per minute"},
       {"check", "me", "--limit"},
       {"check", "me", "--limit", "5 per minute", "--cost", "x"},
+      {"check", "me", "--limit", "5 per minute", "--cost", ""},  // not 0, which would peek
+      {"check", "me", "--limit", "5 per minute", "--cost", "0x5"},
+      {"check", "me", "--limit", "5 per minute", "--cost", "9223372036854775808"},
       {"check", "me", "--limit", "5 per minute", "--nonsense"},
       {"inspect", "me", "--limit", "5 per minute", "--cost", "1"},
       {"reset", "me", "--limit", "5 per minute", "--json"},
