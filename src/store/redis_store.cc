@@ -1,5 +1,5 @@
 // One Run: encode in the caller's thread, hop to the loop if need be, decode there. The wire format
-// of arguments and reply is described in lua/begin.lua and lua/look.lua.
+// of arguments and reply is redis_codec's.
 #include "store/redis_store.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "redis/command.h"
+#include "store/redis_codec.h"
 
 namespace brim {
 namespace {
 
-constexpr std::size_t kValuesPerLine = 5;  // in the reply, after the refused line; a stamp more
 constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << 48) - 1;
 
 // Random bytes apart from other processes', so that members never meet: 40 bits here, and 48 bits
@@ -31,108 +31,6 @@ std::array<char, 5> RandomCaller() {
 std::uint64_t RandomNumber() {
   std::random_device random;
   return ((std::uint64_t{random()} << 32) | random()) & kNumberMask;
-}
-
-std::string_view AlgorithmOf(const Limit& limit) {
-  return limit.weighted() ? "weighted_window" : AlgorithmName(limit.algorithm());
-}
-
-char Letter(Op op) {
-  switch (op) {
-    case Op::kTake:
-      return 't';
-    case Op::kPeek:
-      return 'p';
-    case Op::kCharge:
-      return 'c';
-    case Op::kRefund:
-      return 'r';
-  }
-  return '?';
-}
-
-// How many numbers of members the script may use: lines share them, their keys are distinct.
-Units MembersOf(std::span<const Line> lines) {
-  Units members = 0;
-  for (const Line& line : lines) {
-    if (line.limit.algorithm() != Algorithm::kSlidingWindow || line.limit.weighted()) continue;
-    members = std::max(members, std::min(line.cost, Limit::kMaxUnits));
-  }
-  return members;
-}
-
-// As look.lua reads it.
-void AddLine(redis::Command& command, const Line& line) {
-  const Limit& limit = line.limit;
-  const char flags[] = {limit.mode() == Mode::kShadow ? 's' : 'e',
-                        limit.count() == Count::kAll ? 'a' : '-',
-                        limit.anchor() == Anchor::kAligned ? 'l' : '-'};
-  command.Arg(AlgorithmOf(limit))
-      .Arg(limit.capacity())
-      .Arg(std::chrono::duration_cast<std::chrono::milliseconds>(limit.window()).count())
-      .Arg(line.cost)
-      .Arg(std::string_view(flags, sizeof(flags)));
-  if (limit.algorithm() == Algorithm::kTokenBucket) {
-    command.Arg(limit.interval()).Arg(limit.ticks_per_us());
-  }
-}
-
-std::size_t ArgsOf(std::span<const Line> lines) {
-  std::size_t args = 5 * lines.size();
-  for (const Line& line : lines) {
-    if (line.limit.algorithm() == Algorithm::kTokenBucket) args += 2;
-  }
-  return args;
-}
-
-Error UnexpectedReply() {
-  return {
-      ErrorCode::kSetup,
-      "the server's reply to a check is not the one of brim's script; is it Redis 7.0 or newer, "
-      "or Valkey?",
-      ""};
-}
-
-LineStatus DecodeLine(const redis::Reply& reply, std::size_t at) {
-  LineStatus status;
-  status.fit = static_cast<Fit>(reply[at].integer());
-  status.used = reply[at + 1].integer();
-  status.remaining = reply[at + 2].integer();
-  status.retry_after = status.fit == Fit::kNever ? kNever : Micros(reply[at + 3].integer());
-  status.reset_after = Micros(reply[at + 4].integer());
-  return status;
-}
-
-struct Expected {
-  std::size_t lines;
-  bool receipt;
-  std::uint64_t number;  // that the call's members began with
-};
-
-Result<Taken> DecodeTaken(const Result<redis::Reply>& answer, const Expected& expected) {
-  if (!answer) return answer.error();
-  const redis::Reply& reply = *answer;
-  const std::size_t stride = kValuesPerLine + (expected.receipt ? 1 : 0);
-  const std::size_t looked_at = reply.size() / stride;
-  if (reply.size() != 1 + looked_at * stride || looked_at > expected.lines) {
-    return UnexpectedReply();
-  }
-  const std::int64_t refused = reply[0].integer();
-  if (refused < 0 || refused > static_cast<std::int64_t>(looked_at)) return UnexpectedReply();
-  Taken taken;
-  taken.admitted = refused == 0;
-  taken.refused_line = static_cast<std::int32_t>(refused) - 1;
-  for (std::size_t at = 1; at < reply.size(); at += stride) {
-    const std::int64_t fit = reply[at].integer();
-    if (fit < 0 || fit > static_cast<std::int64_t>(Fit::kNever)) return UnexpectedReply();
-    taken.lines.push_back(DecodeLine(reply, at));
-    if (!expected.receipt || !taken.admitted) continue;
-    const std::int64_t stamp = reply[at + kValuesPerLine].integer();
-    taken.receipt.stamps.push_back(stamp < 0 ? Receipt::kNotCharged : stamp);
-    taken.receipt.number = expected.number;
-  }
-  taken.lines.resize(expected.lines);  // the rest was not looked at
-  return taken;
 }
 
 }  // namespace
@@ -163,7 +61,8 @@ RedisStore::RedisStore(boost::asio::io_context& io, const RedisStoreOptions& opt
 
 RedisStore::RedisStore(std::unique_ptr<OwnLoop> own_loop, boost::asio::io_context* io,
                        const RedisStoreOptions& options)
-    : take_(std::string(options.scripts.take)),
+    : take_logs_(std::string(options.scripts.take_logs)),
+      take_(std::string(options.scripts.take)),
       peek_(std::string(options.scripts.peek)),
       refund_(std::string(options.scripts.refund)),
       caller_(RandomCaller()),
@@ -181,7 +80,8 @@ RedisStore::~RedisStore() {
 struct RedisStore::Call {
   const redis::Script* script;
   std::string command;
-  Expected expected;
+  ExpectedReply expected;
+  std::vector<Limit> logs = {};  // of a call of take_logs.lua
 };
 
 const redis::Script& RedisStore::ScriptOf(Op op) const {
@@ -212,8 +112,10 @@ void RedisStore::RunBatch(std::span<const Request> requests, Micros timeout, Bat
 
 void RedisStore::Send(Call call, Micros timeout, Done done) {
   client_->Eval(*call.script, std::move(call.command), timeout,
-                [expected = call.expected, done = std::move(done)](
-                    Result<redis::Reply> reply) mutable { done(DecodeTaken(reply, expected)); });
+                [expected = call.expected, logs = std::move(call.logs),
+                 done = std::move(done)](Result<redis::Reply> reply) mutable {
+                  done(logs.empty() ? DecodeTaken(reply, expected) : DecodeLogs(reply, logs));
+                });
 }
 
 void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done) {
@@ -229,33 +131,25 @@ void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done
   });
 }
 
+std::uint64_t RedisStore::NextNumber(Units members) {
+  return next_number_.fetch_add(static_cast<std::uint64_t>(members)) & kNumberMask;
+}
+
 RedisStore::Call RedisStore::Encode(const Request& request) {
   const std::span<const Line> lines = request.lines;
-  const redis::Script& script = ScriptOf(request.op);
   const bool given = request.op == Op::kRefund && request.receipt != nullptr;
-  const bool wanted = request.op != Op::kRefund && request.wants_receipt;
-  const std::uint64_t number =
-      given ? request.receipt->number
-            : next_number_.fetch_add(static_cast<std::uint64_t>(MembersOf(lines))) & kNumberMask;
-  const char operation[] = {Letter(request.op), given || wanted ? 'r' : '-'};
-  const std::size_t args = 6 + lines.size() + ArgsOf(lines) + (given ? lines.size() : 0);
-  redis::Command command(args, 128 + lines.size() * (kMaxKeyBytes / 2));
-  command.Arg("EVALSHA").Arg(script.sha1()).Arg(static_cast<std::int64_t>(lines.size()));
-  for (const Line& line : lines) command.Arg(line.key.view());
-  command.Arg(std::string_view(caller_.data(), caller_.size()))
-      .Arg(static_cast<std::int64_t>(number))
-      .Arg(std::string_view(operation, sizeof(operation)));
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    AddLine(command, lines[i]);
-    if (!given) continue;
-    const std::int64_t stamp = request.receipt->stamps[i];
-    if (stamp == Receipt::kNotCharged) {
-      command.Arg("-");
-    } else {
-      command.Arg(stamp);
-    }
+  const std::uint64_t number = given ? request.receipt->number : NextNumber(MembersOf(lines));
+  const MemberNames names{{caller_.data(), caller_.size()}, number};
+  if (IsOfLogsAlone(request)) {
+    Call call{&take_logs_, EncodeLogs(lines, take_logs_.sha1(), names), {}, {}};
+    for (const Line& line : lines) call.logs.push_back(line.limit);
+    return call;
   }
-  return {&script, command.Take(), {lines.size(), wanted, number}};
+  const redis::Script& script = ScriptOf(request.op);
+  return {&script,
+          EncodeCall(request, script.sha1(), names),
+          {lines.size(), request.wants_receipt && !given, number},
+          {}};
 }
 
 }  // namespace brim

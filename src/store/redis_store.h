@@ -49,8 +49,10 @@ class RedisStore final : public Store {
   struct Call;
   Call Encode(const Request& request);
   void Send(Call call, Micros timeout, Done done);
+  std::uint64_t NextNumber(Units members);
   const redis::Script& ScriptOf(Op op) const;
 
+  const redis::Script take_logs_;
   const redis::Script take_;
   const redis::Script peek_;
   const redis::Script refund_;

@@ -5,13 +5,17 @@
 
 namespace brim {
 
-// begin.lua, one fragment an algorithm, look.lua, then take.lua, peek.lua or refund.lua. Texts live
-// for ever.
+// take_logs.lua stands alone. The others are begin.lua, one fragment an algorithm, look.lua, and
+// then take.lua, peek.lua or refund.lua. Texts live for ever.
 struct RedisScripts {
-  std::string_view
-      take;  // also charges. `#!lua`: the server refuses it up front if it cannot write
-  std::string_view peek;    // `#!lua flags=no-writes`: works on a full server too
-  std::string_view refund;  // `#!lua flags=allow-oom`: it makes room
+  // Of sliding-window logs at cost 1: the commonest shape. `#!lua`, as take.
+  std::string_view take_logs;
+  // Takes and charges. `#!lua`: the server refuses it up front if it cannot write.
+  std::string_view take;
+  // `#!lua flags=no-writes`: works on a full server too.
+  std::string_view peek;
+  // `#!lua flags=allow-oom`: it makes room.
+  std::string_view refund;
 };
 
 RedisScripts ShippedScripts();

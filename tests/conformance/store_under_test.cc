@@ -52,6 +52,7 @@ class RedisUnderTest final : public StoreUnderTest {
  public:
   explicit RedisUnderTest(StoreKind kind)
       : server_(SharedServer(kind)),
+        take_logs_(InVirtualTime(ShippedScripts().take_logs)),
         take_(InVirtualTime(ShippedScripts().take)),
         peek_(InVirtualTime(ShippedScripts().peek)),
         refund_(InVirtualTime(ShippedScripts().refund)) {
@@ -60,7 +61,8 @@ class RedisUnderTest final : public StoreUnderTest {
     redis::ClientOptions client;
     client.endpoint.unix_path = server_.unix_path();
     store_ = std::make_unique<RedisStore>(RedisStoreOptions{
-        .client = client, .scripts = {.take = take_, .peek = peek_, .refund = refund_}});
+        .client = client,
+        .scripts = {.take_logs = take_logs_, .take = take_, .peek = peek_, .refund = refund_}});
   }
 
   Store& store() override { return *store_; }
@@ -97,6 +99,7 @@ class RedisUnderTest final : public StoreUnderTest {
   }
 
   RedisServer& server_;
+  const std::string take_logs_;
   const std::string take_;
   const std::string peek_;
   const std::string refund_;

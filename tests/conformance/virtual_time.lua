@@ -18,7 +18,10 @@ local redis = {
       local at = server.call('HGET', 'brim-test', 'ttl:' .. key)
       return at and at - now_ms or -1
     elseif command == 'PEXPIRETIME' then
+      if server.call('EXISTS', key) == 0 then return -2 end
       return tonumber(server.call('HGET', 'brim-test', 'ttl:' .. key) or -1)
+    elseif command == 'PEXPIREAT' then
+      return expire_after((...) - now_ms)
     elseif command == 'UNLINK' then
       server.call('HDEL', 'brim-test', 'ttl:' .. key)
     elseif command == 'PEXPIRE' then

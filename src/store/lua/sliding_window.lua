@@ -7,22 +7,22 @@
 local TRIM = 256
 local sliding_window = {}
 
--- The newest entry's score, or nil for a log without a live entry; and what both kinds of logs then need.
+-- False for a log without a live entry. Fills in what both kinds of logs need.
 local function look_at_log(key, line)
   local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
   line.newest, line.now, line.expired = newest[1], now_ms, 0
   if not line.newest then return end
-  local score = tonumber(newest[2])
-  if score > now_ms then line.now = score end -- time stepped back
+  line.score = tonumber(newest[2])
+  if line.score > now_ms then line.now = line.score end -- time stepped back
   line.cutoff = line.now - line.window
-  if score <= line.cutoff then -- all of it is out
+  if line.score <= line.cutoff then -- all of it is out
     line.stale = true
     return
   end
-  line.reset = (score - line.cutoff) * 1000
+  line.reset = (line.score - line.cutoff) * 1000
   line.live = redis.call('ZCOUNT', key, '(' .. line.cutoff, '+inf')
   line.expired = redis.call('ZCARD', key) - line.live
-  return score
+  return true
 end
 
 -- Before a log is added to.
@@ -34,11 +34,14 @@ local function trim_log(key, line)
   end
 end
 
+-- The expiry is that of the newest entry and a second: take_logs.lua reads it as such.
+local function expire_log(key, line, newest)
+  redis.call('PEXPIREAT', key, newest + line.window + 1000)
+end
+
 -- A refused check adds nothing and moves no TTL; it gives back one that was lost.
 local function heal_log(key, line)
-  if line.used > 0 and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, line.window + 1000)
-  end
+  if line.used > 0 and redis.call('PTTL', key) == -1 then expire_log(key, line, line.score) end
 end
 
 function sliding_window.look(key, line)
@@ -62,7 +65,7 @@ function sliding_window.charge(key, line)
     end
     number = number + 1
   end
-  redis.call('PEXPIRE', key, line.window + 1000)
+  expire_log(key, line, line.now)
   line.used = line.used + line.cost
   line.reset = line.window * 1000
 end
@@ -82,5 +85,7 @@ function sliding_window.refund(key, line, stamp)
     local last = line.expired + math.min(line.cost, line.used) - 1
     redis.call('ZREMRANGEBYRANK', key, line.expired, last)
   end
+  local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')[2]
+  if newest then expire_log(key, line, newest) end
 end
 

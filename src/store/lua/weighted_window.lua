@@ -46,7 +46,7 @@ function weighted_window.charge(key, line)
     sum, score = sum - WRAP, line.now + 1
   end
   redis.call('ZADD', key, score, struct.pack('>I7I4', sum, line.cost))
-  redis.call('PEXPIRE', key, line.window + 1000)
+  expire_log(key, line, score)
   line.used = line.used + line.cost
   line.reset = line.window * 1000
 end
