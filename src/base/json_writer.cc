@@ -1,7 +1,8 @@
 #include "base/json_writer.h"
 
-#include <charconv>
 #include <cstddef>
+
+#include "base/text.h"
 
 namespace brim {
 namespace {
@@ -31,7 +32,6 @@ std::size_t Utf8Length(std::string_view text) {
 }
 
 void AppendEscaped(unsigned char byte, std::string& out) {
-  constexpr char kHex[] = "0123456789abcdef";
   switch (byte) {
     case '"':
       out += "\\\"";
@@ -50,19 +50,12 @@ void AppendEscaped(unsigned char byte, std::string& out) {
       return;
     default:
       out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 0xF];
+      AppendHex(byte, out);
   }
 }
 
 bool IsPlain(unsigned char byte) {
   return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\';
-}
-
-void AppendInt(std::int64_t value, std::string& out) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  out.append(digits, end);
 }
 
 }  // namespace
@@ -105,7 +98,7 @@ JsonWriter& JsonWriter::String(std::string_view value) {
 
 JsonWriter& JsonWriter::Int(std::int64_t value) {
   Separate();
-  AppendInt(value, out_);
+  out_ += Decimal(value).view();
   return *this;
 }
 

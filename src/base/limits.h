@@ -15,6 +15,15 @@ inline constexpr std::size_t kMaxPrefixBytes = 32;
 
 // Limits as text.
 inline constexpr std::size_t kMaxLimitTextBytes = 1024;
+inline constexpr std::size_t kMaxShownWordBytes = 32;  // of a word that a message repeats
+
+// The embedded store.
+inline constexpr std::size_t kMaxMemoryShards = 16'384;
+inline constexpr std::size_t kMaxSlotsReadPerCall = 8192;  // to evict; the next calls go on with it
+
+// Addresses, as sockaddr_un and DNS have it.
+inline constexpr std::size_t kMaxUnixPathBytes = 107;  // without the NUL
+inline constexpr std::size_t kMaxHostBytes = 253;
 
 // Redis client, per connection.
 inline constexpr std::size_t kMaxRepliesWaiting = 65'536;  // then: kUnavailable, at once

@@ -9,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.h"
+
 namespace brim {
 namespace {
 
@@ -21,7 +23,6 @@ bool IsBare(unsigned char byte) {
 }
 
 void AppendQuoted(std::string_view value, std::string& line) {
-  constexpr char kHex[] = "0123456789abcdef";
   line += '"';
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
@@ -34,8 +35,7 @@ void AppendQuoted(std::string_view value, std::string& line) {
       line += "\\r";
     } else if (byte < 0x20 || byte >= 0x7F) {
       line += "\\x";
-      line += kHex[byte >> 4];
-      line += kHex[byte & 0xF];
+      AppendHex(byte, line);
     } else {
       line += c;
     }

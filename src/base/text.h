@@ -1,0 +1,45 @@
+// Numbers and bytes as text, the way every protocol here writes them: ASCII, no locale.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace brim {
+
+// The decimal digits of a number, on the stack. A plain value.
+class Decimal {
+ public:
+  explicit Decimal(std::int64_t number)
+      : size_(static_cast<std::size_t>(
+            std::to_chars(digits_, digits_ + sizeof(digits_), number).ptr - digits_)) {}
+  std::string_view view() const { return {digits_, size_}; }
+
+ private:
+  char digits_[20];  // as many as the smallest int64 has, with its sign
+  std::size_t size_;
+};
+
+// Appends the byte as two lower-case hex digits.
+inline void AppendHex(unsigned char byte, std::string& out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  out += kDigits[byte >> 4];
+  out += kDigits[byte & 0xF];
+}
+
+// 0 ... 15, or -1 if it is no hex digit.
+constexpr int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Appends `text` with each %XX as the byte that it stands for; `plus` stands for '+' (in a query
+// string it is a space). False if a '%' is not followed by two hex digits: then `out` may hold a
+// part.
+bool AppendPercentDecoded(std::string_view text, std::string& out, char plus = '+');
+
+}  // namespace brim
