@@ -3,26 +3,25 @@
 #include <algorithm>
 #include <chrono>
 
+#include "algorithm/line_status.h"
+#include "base/rounding.h"
+
 namespace brim {
 namespace {
 
 using std::chrono::milliseconds;
-
-std::int64_t WindowMs(const Limit& limit) {
-  return std::chrono::duration_cast<milliseconds>(limit.window()).count();
-}
 
 // The window that runs at `now_ms`, or a fresh one. A window that ends later than a whole window
 // from now is one whose limit was shortened (a plain key does not name its window), or whose clock
 // stepped back: it ends one window from now.
 FixedWindowState Current(const Limit& limit, const FixedWindowState& state, std::int64_t now_ms) {
   if (state.used == 0 || state.end_ms <= now_ms) return {};
-  return {.end_ms = std::min(state.end_ms, now_ms + WindowMs(limit)), .used = state.used};
+  return {.end_ms = std::min(state.end_ms, now_ms + WholeMs(limit.window())), .used = state.used};
 }
 
 // The end of a window that begins now, or, aligned, of the one that runs now.
 std::int64_t EndOfFresh(const Limit& limit, std::int64_t now_ms, std::int64_t wall_offset_ms) {
-  const std::int64_t window_ms = WindowMs(limit);
+  const std::int64_t window_ms = WholeMs(limit.window());
   if (limit.anchor() == Anchor::kFirstHit) return now_ms + window_ms;
   return now_ms + window_ms - (now_ms + wall_offset_ms) % window_ms;
 }
@@ -32,19 +31,9 @@ std::int64_t EndOfFresh(const Limit& limit, std::int64_t now_ms, std::int64_t wa
 LineStatus LookFixedWindow(const Limit& limit, const FixedWindowState& state, Units cost,
                            std::int64_t now_ms) {
   const FixedWindowState current = Current(limit, state, now_ms);
-  LineStatus status;
-  status.used = current.used;
-  status.remaining = std::max<Units>(0, limit.units() - current.used);
-  status.reset_after = current.used == 0 ? Micros{0} : milliseconds(current.end_ms - now_ms);
-  if (cost > limit.units()) {
-    status.fit = Fit::kNever;
-    status.retry_after = kNever;
-  } else if (cost > limit.units() - current.used) {
-    status.fit = Fit::kOver;
-    status.retry_after = status.reset_after;
-  } else {
-    status.fit = Fit::kFits;
-  }
+  LineStatus status = StatusOf(limit, current.used, cost);
+  if (current.used != 0) status.reset_after = milliseconds(current.end_ms - now_ms);
+  if (status.fit == Fit::kOver) status.retry_after = status.reset_after;
   return status;
 }
 
@@ -55,8 +44,7 @@ LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units 
   if (state.used == 0) state.end_ms = EndOfFresh(limit, now_ms, wall_offset_ms);
   state.used += cost;
   LineStatus status = look;
-  status.used = state.used;
-  status.remaining = std::max<Units>(0, limit.units() - state.used);
+  SetUsed(limit, state.used, status);
   status.reset_after = milliseconds(state.end_ms - now_ms);
   if (status.fit == Fit::kOver) status.retry_after = status.reset_after;
   return status;

@@ -23,9 +23,9 @@ struct FixedWindowState {
 LineStatus LookFixedWindow(const Limit& limit, const FixedWindowState& state, Units cost,
                            std::int64_t now_ms);
 
-// `wall_offset_ms` is what makes the store's time wall time, for aligned windows.
-// Adds `cost`, past the limit too, and tells how the key stands after it; the status's fit and
-// retry_after are those of `look`, the answer before the charge.
+// Adds `cost`, past the limit too, and tells how the key stands after it; fit is that of `look`,
+// the answer before the charge. `wall_offset_ms` is what makes the store's time wall time, for
+// aligned windows.
 LineStatus ChargeFixedWindow(const Limit& limit, FixedWindowState& state, Units cost,
                              std::int64_t now_ms, std::int64_t wall_offset_ms,
                              const LineStatus& look);

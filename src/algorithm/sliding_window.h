@@ -15,6 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "algorithm/line_status.h"
+#include "base/rounding.h"
+
 namespace brim {
 
 // What the algorithm needs of a log: times in ms, oldest first, none smaller than the one before.
@@ -31,33 +34,24 @@ concept SlidingLog = requires(Log log, const Log& view, std::size_t n, std::int6
 template <SlidingLog Log>
 LineStatus LookSlidingWindow(const Limit& limit, const Log& log, Units cost, std::int64_t now_ms) {
   using std::chrono::milliseconds;
-  const std::int64_t window_ms = std::chrono::duration_cast<milliseconds>(limit.window()).count();
-  LineStatus status;
-  std::size_t expired = 0;
-  if (log.size() != 0) {
-    now_ms = std::max(now_ms, log[log.size() - 1]);
-    expired = log.CountUpTo(now_ms - window_ms);
-    status.used = static_cast<Units>(log.size() - expired);
-  }
-  status.remaining = std::max<Units>(0, limit.units() - status.used);
-  if (status.used != 0) status.reset_after = milliseconds(log[log.size() - 1] + window_ms - now_ms);
-  if (cost > limit.units()) {
-    status.fit = Fit::kNever;
-    status.retry_after = kNever;
-  } else if (cost > limit.units() - status.used) {
+  if (log.size() == 0) return StatusOf(limit, 0, cost);
+  const std::int64_t window_ms = WholeMs(limit.window());
+  const std::int64_t newest = log[log.size() - 1];
+  now_ms = std::max(now_ms, newest);
+  const std::size_t expired = log.CountUpTo(now_ms - window_ms);
+  const auto used = static_cast<Units>(log.size() - expired);
+  LineStatus status = StatusOf(limit, used, cost);
+  if (used != 0) status.reset_after = milliseconds(newest + window_ms - now_ms);
+  if (status.fit == Fit::kOver) {
     // It fits once the live entry of this rank (0 is the oldest) has left the window.
-    const Units rank = status.used - limit.units() + cost - 1;
-    status.fit = Fit::kOver;
-    status.retry_after =
-        milliseconds(log[expired + static_cast<std::size_t>(rank)] + window_ms - now_ms);
-  } else {
-    status.fit = Fit::kFits;
+    const auto rank = static_cast<std::size_t>(used - limit.units() + cost - 1);
+    status.retry_after = milliseconds(log[expired + rank] + window_ms - now_ms);
   }
   return status;
 }
 
 // Drops what is out of the window, adds `cost` entries, and tells how the key stands after it.
-// REQUIRES: `look` is the answer for the same arguments, and it fits.
+// Past the limit too: fit is that of `look`, the answer before the charge for the same arguments.
 template <SlidingLog Log>
 LineStatus ChargeSlidingWindow(const Limit& limit, Log& log, Units cost, std::int64_t now_ms,
                                const LineStatus& look) {
@@ -65,8 +59,7 @@ LineStatus ChargeSlidingWindow(const Limit& limit, Log& log, Units cost, std::in
   log.DropOldest(log.size() - static_cast<std::size_t>(look.used));
   log.Append(now_ms, static_cast<std::size_t>(cost));
   LineStatus status = look;
-  status.used += cost;
-  status.remaining = std::max<Units>(0, limit.units() - status.used);
+  SetUsed(limit, look.used + cost, status);
   status.reset_after = limit.window();
   return status;
 }

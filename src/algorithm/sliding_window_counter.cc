@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "algorithm/line_status.h"
+#include "base/rounding.h"
+
 namespace brim {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
-
-std::int64_t WindowMs(const Limit& limit) {
-  return std::chrono::duration_cast<milliseconds>(limit.window()).count();
-}
-
-std::int64_t DivideUp(std::int64_t value, std::int64_t by) {
-  return value / by + (value % by != 0 ? 1 : 0);
-}
 
 // The two windows that matter now. Time that stepped back stands still.
 SlidingWindowCounterState Current(const SlidingWindowCounterState& state, std::int64_t window_ms,
@@ -45,11 +38,9 @@ std::int64_t FitsAt(const Limit& limit, const SlidingWindowCounterState& state,
   return state.start_ms + window_ms + share_falls_to(limit.units() - cost, state.current);
 }
 
-void Describe(const Limit& limit, const SlidingWindowCounterState& state, std::int64_t window_ms,
-              std::int64_t now_ms, LineStatus& status) {
-  status.used = Used(state, window_ms, now_ms);
-  status.remaining = std::max<Units>(0, limit.units() - status.used);
-  status.reset_after = milliseconds(
+Micros ResetAfter(const SlidingWindowCounterState& state, std::int64_t window_ms,
+                  std::int64_t now_ms) {
+  return milliseconds(
       std::max<std::int64_t>(0, SlidingWindowCounterIdleAt(state, window_ms) - now_ms));
 }
 
@@ -57,19 +48,13 @@ void Describe(const Limit& limit, const SlidingWindowCounterState& state, std::i
 
 LineStatus LookSlidingWindowCounter(const Limit& limit, const SlidingWindowCounterState& state,
                                     Units cost, std::int64_t now_ms, std::int64_t wall_offset_ms) {
-  const std::int64_t window_ms = WindowMs(limit);
+  const std::int64_t window_ms = WholeMs(limit.window());
   const SlidingWindowCounterState current = Current(state, window_ms, now_ms, wall_offset_ms);
   now_ms = std::max(now_ms, current.start_ms);
-  LineStatus status;
-  Describe(limit, current, window_ms, now_ms, status);
-  if (cost > limit.units()) {
-    status.fit = Fit::kNever;
-    status.retry_after = kNever;
-  } else if (cost > limit.units() - status.used) {
-    status.fit = Fit::kOver;
+  LineStatus status = StatusOf(limit, Used(current, window_ms, now_ms), cost);
+  status.reset_after = ResetAfter(current, window_ms, now_ms);
+  if (status.fit == Fit::kOver) {
     status.retry_after = milliseconds(FitsAt(limit, current, window_ms, cost) - now_ms);
-  } else {
-    status.fit = Fit::kFits;
   }
   return status;
 }
@@ -77,20 +62,21 @@ LineStatus LookSlidingWindowCounter(const Limit& limit, const SlidingWindowCount
 LineStatus ChargeSlidingWindowCounter(const Limit& limit, SlidingWindowCounterState& state,
                                       Units cost, std::int64_t now_ms, std::int64_t wall_offset_ms,
                                       const LineStatus& look) {
-  const std::int64_t window_ms = WindowMs(limit);
+  const std::int64_t window_ms = WholeMs(limit.window());
   state = Current(state, window_ms, now_ms, wall_offset_ms);
   now_ms = std::max(now_ms, state.start_ms);
   // Far past every limit the count ends, so that its share stays below 2^53.
   state.current = std::min(state.current + cost, kMaxExact / window_ms);
   LineStatus status = look;
-  Describe(limit, state, window_ms, now_ms, status);
+  SetUsed(limit, Used(state, window_ms, now_ms), status);
+  status.reset_after = ResetAfter(state, window_ms, now_ms);
   return status;
 }
 
 void RefundSlidingWindowCounter(const Limit& limit, SlidingWindowCounterState& state, Units cost,
                                 std::int64_t now_ms, std::int64_t wall_offset_ms,
                                 const std::int64_t* stamp) {
-  state = Current(state, WindowMs(limit), now_ms, wall_offset_ms);
+  state = Current(state, WholeMs(limit.window()), now_ms, wall_offset_ms);
   if (stamp != nullptr && *stamp != state.start_ms) return;
   const Units from_previous = stamp == nullptr ? std::min(cost, state.previous) : 0;
   state.previous -= from_previous;

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
+
 namespace brim {
 namespace {
 
-constexpr std::int64_t kMaxDebt = (std::int64_t{1} << 53) - 1;
-
-std::int64_t DivideUp(std::int64_t value, std::int64_t by) {
-  return value / by + (value % by != 0 ? 1 : 0);
-}
+constexpr std::int64_t kMaxDebt = kMaxExact - 1;
 
 // ceil(value * by / over). REQUIRES: value < over, so that the result is at most `by`.
 std::int64_t ScaleUp(std::int64_t value, std::int64_t by, std::int64_t over) {

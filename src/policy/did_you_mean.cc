@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t kMinBytes = 3;
 constexpr std::size_t kFar = 3;
 
-// Letters to insert, remove, replace, or swap with their neighbour; kFar stands for three and more.
+// Letters to insert, remove, replace, or swap with their neighbour (Damerau-Levenshtein distance,
+// as optimal string alignment); kFar stands for three and more.
 std::size_t Distance(std::string_view a, std::string_view b) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= kFar) return kFar;
   std::vector<std::vector<std::size_t>> least(a.size() + 1, std::vector<std::size_t>(b.size() + 1));

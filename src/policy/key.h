@@ -13,8 +13,7 @@
 // Under one KeyOptions two different inputs never get one key (as far as 128 bits of SHA-256 go):
 //   - An encoded part holds no ':', so a key falls apart behind the prefix in one way only; every
 //     part has at least one byte.
-//   - A raw '%' becomes "%25" and hex digits are upper-case, so "%h" begins a hash and nothing
-//   else.
+//   - A raw '%' becomes "%25" and hex digits are upper-case, so "%h" can only begin a hash.
 //   - The parts tell what they are. One: a plain key. Two: subject, window. Four: subject, scope,
 //     window, suffix. Three end either in a suffix (subject, window) or in a window (subject,
 //     scope): a window is digits, or digits and "ms", never a suffix, whatever the scope looks

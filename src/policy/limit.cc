@@ -1,9 +1,11 @@
 #include <brim/limit.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <string>
 
+#include "base/rounding.h"
 #include "policy/limit_grammar.h"
 
 namespace brim {
@@ -39,8 +41,7 @@ Result<void> CheckEnums(const LimitSpec& spec) {
   return {};
 }
 
-// Up to here a double, all that Lua has, holds every integer. The bounds of a limit keep what the
-// algorithms make within it:
+// The bounds of a limit keep what the algorithms make of it within kMaxExact:
 //   units   used + cost <= 2 * 10^9 + 1, as the limiter caps a cost at 10^9 + 1. With count: all a
 //           fixed window goes on past the limit: nine million calls of that cost in one window
 //           reach 2^53. The key is limited long before, and stays so.
@@ -49,8 +50,6 @@ Result<void> CheckEnums(const LimitSpec& spec) {
 //   sliding-window counter   units * window_ms (CheckCounter)
 // The one other product, remaining * cost to compare two lines, is made outside the scripts, in 64
 // bits.
-constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
-
 Result<void> CheckNumbers(const LimitSpec& spec) {
   if (spec.units < 0 || spec.units > Limit::kMaxUnits) {
     return Invalid("units", std::to_string(spec.units) + " units are out of range: give 0 to " +

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "policy/did_you_mean.h"
 
 namespace brim {
 namespace {
-
-constexpr std::size_t kMaxShownBytes = 32;  // of an offending word
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -140,8 +139,8 @@ class LimitParser {
   Result<void> ReadUnits() {
     const Token units = tokens_.Take();
     if (units.kind != Token::Kind::kNumber || units.value > Limit::kMaxUnits) {
-      return Expected(units, "a whole number of units without sign, 0 to " +
-                                 std::to_string(Limit::kMaxUnits) + "");
+      return Expected(
+          units, "a whole number of units without sign, 0 to " + std::to_string(Limit::kMaxUnits));
     }
     spec_.units = units.value;
     return {};
@@ -250,13 +249,13 @@ bool Token::Is(std::string_view word) const {
 std::string Describe(const Token& token) {
   if (token.kind == Token::Kind::kEnd) return "the end";
   if (token.kind == Token::Kind::kBad) {
-    constexpr char kHex[] = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(token.text[0]);
-    return std::string("'\\x") + kHex[byte >> 4] + kHex[byte & 15] + "'";
+    std::string text = "'\\x";
+    AppendHex(static_cast<unsigned char>(token.text[0]), text);
+    return text + "'";
   }
   std::string text = "'";
-  text += token.text.substr(0, kMaxShownBytes);
-  text += token.text.size() > kMaxShownBytes ? "...'" : "'";
+  text += token.text.substr(0, limits::kMaxShownWordBytes);
+  text += token.text.size() > limits::kMaxShownWordBytes ? "...'" : "'";
   return text;
 }
 

@@ -10,6 +10,7 @@
 
 #include <brim/store.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -123,7 +124,8 @@ class alignas(64) Shard {
   }
 
   // A time before which no key here is other than limited: until then there is nothing to evict.
-  // It may be early, never late; a search that finds nothing corrects it. Needs no lock.
+  // It may be early, never late; a search that finds nothing corrects it. Needs no lock; relaxed,
+  // as it orders nothing: whoever acts on it takes the lock first.
   std::int64_t gives_from() const { return gives_from_.load(std::memory_order_relaxed); }
   // Gives up keys until the table shrinks by a fifth: idle ones, then those that are not limited,
   // nearest to full first; limited ones, soonest free first, only if `limited_too`.

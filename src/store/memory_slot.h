@@ -8,7 +8,6 @@
 #include <brim/store.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,15 +18,12 @@
 #include "algorithm/sliding_window_counter.h"
 #include "algorithm/token_bucket.h"
 #include "algorithm/weighted_window.h"
+#include "base/rounding.h"
 #include "store/cost_log.h"
 #include "store/memory_hash.h"
 #include "store/time_log.h"
 
 namespace brim {
-
-inline std::int64_t WholeMs(Micros duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-}
 
 // The store's time, that all states are kept in: since the store was made. With the offset it is
 // wall time, for windows that are aligned to the epoch.
@@ -139,8 +135,8 @@ struct TokenBucketKey {
   void Refund(const Limit& limit, Units cost, const MemoryTime& now, const std::int64_t* stamp) {
     RefundTokenBucket(limit, state, cost, now.us, stamp);
   }
-  std::int64_t IdleAt() const { return (TokenBucketIdleAt(state) + 999) / 1000; }
-  std::int64_t FreeAt(Units units) const { return (TokenBucketFreeAt(state, units) + 999) / 1000; }
+  std::int64_t IdleAt() const { return DivideUp(TokenBucketIdleAt(state), 1000); }
+  std::int64_t FreeAt(Units units) const { return DivideUp(TokenBucketFreeAt(state, units), 1000); }
   std::size_t heap_bytes() const { return 0; }
   void Clear() {}
 };

@@ -7,19 +7,20 @@
 // to give, and then the ones that are free soonest. A call that allocates pays in the same call,
 // after its own work: so the store is over max_bytes by at most what the calls under way have just
 // allocated (a quarter of a shard's table, half of a log, a line), unless limited keys are so many
-// that the search for others outlasts kSlotsPerCall; then the next calls go on with it. A log that
-// alone is larger than max_bytes cannot stay whoever goes for it: it is dropped at once, unless it
-// is limited now, and the others stay. max_bytes must hold the largest log that the limits allow (5
-// to 10 bytes a unit).
+// that the search for others outlasts kMaxSlotsReadPerCall; then the next calls go on with it. A
+// log that alone is larger than max_bytes cannot stay whoever goes for it: it is dropped at once,
+// unless it is limited now, and the others stay. max_bytes must hold the largest log that the
+// limits allow (5 to 10 bytes a unit).
 #include <brim/memory_store.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <mutex>
 
 #include "base/assert.h"
+#include "base/limits.h"
+#include "base/rounding.h"
 #include "store/memory_shard.h"
 
 namespace brim {
@@ -28,8 +29,6 @@ namespace {
 constexpr std::size_t kMinBytes = std::size_t{64} << 10;  // a smaller max_bytes is taken as this
 constexpr std::size_t kShardBytes = std::size_t{64} << 10;
 constexpr std::size_t kMinShards = 64;
-constexpr std::size_t kMaxShards = 16'384;
-constexpr std::size_t kSlotsPerCall = 8192;  // that one call reads at most (and one shard) to evict
 
 KeyHasher MakeHasher() {
   std::uint64_t secret[2];
@@ -180,8 +179,8 @@ class MemoryStore::Impl {
         wall_offset_ms_(WholeMs(clock_.WallNow().time_since_epoch())),
         hasher_(MakeHasher()),
         budget_(std::max(options.max_bytes, kMinBytes)),
-        shards_size_(
-            std::clamp(std::bit_ceil(budget_.most() / kShardBytes), kMinShards, kMaxShards)),
+        shards_size_(std::clamp(std::bit_ceil(budget_.most() / kShardBytes), kMinShards,
+                                limits::kMaxMemoryShards)),
         shards_(new Shard[shards_size_]) {
     for (std::size_t n = 0; n < shards_size_; ++n) shards_[n].Attach(budget_);
   }
@@ -302,12 +301,13 @@ class MemoryStore::Impl {
     }
   }
 
-  // Ends when the store is within its budget, or has read kSlotsPerCall slots, or is empty.
+  // Ends when the store is within its budget, or has read kMaxSlotsReadPerCall slots (and the rest
+  // of a shard), or is empty.
   void MakeRoom(std::int64_t now_ms) {
     const std::unique_lock one_at_a_time(making_room_, std::try_to_lock);
     if (!one_at_a_time) return;
     std::size_t slots_read = 0;
-    while (budget_.Over() && slots_read < kSlotsPerCall) {
+    while (budget_.Over() && slots_read < limits::kMaxSlotsReadPerCall) {
       Shard* shard = NextToGive(now_ms);
       const bool limited_too = shard == nullptr;
       if (limited_too) shard = SoonestFree();
@@ -343,8 +343,8 @@ class MemoryStore::Impl {
   MemoryBudget budget_;
   const std::size_t shards_size_;  // a power of two
   const std::unique_ptr<Shard[]> shards_;
-  std::mutex making_room_;  // guards hand_
-  std::size_t hand_ = 0;    // the shard that gives next
+  std::mutex making_room_;
+  std::size_t hand_ = 0;  // GUARDED_BY(making_room_); the shard that gives next
 };
 
 MemoryStore::MemoryStore(const MemoryStoreOptions& options)
