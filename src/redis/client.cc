@@ -16,6 +16,7 @@
 #include <chrono>
 #include <optional>
 #include <random>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,6 @@ using Resolver = asio::ip::basic_resolver<asio::ip::tcp, Executor>;
 template <typename T>
 using Awaitable = asio::awaitable<T, Executor>;
 constexpr asio::as_tuple_t<asio::use_awaitable_t<Executor>> kAwait;
-
-constexpr std::size_t kMaxUnixPathBytes = 107;
 
 // One connection. What is under way on an old one finds that it is not the current one any more.
 struct Connection {
@@ -144,7 +143,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
                                 std::vector<Protocol::endpoint>& endpoints) {
     const Endpoint& to = options_.endpoint;
     if (!to.unix_path.empty()) {
-      if (to.unix_path.size() > kMaxUnixPathBytes) co_return asio::error::name_too_long;
+      if (to.unix_path.size() > limits::kMaxUnixPathBytes) co_return asio::error::name_too_long;
       endpoints.emplace_back(asio::local::stream_protocol::endpoint(to.unix_path));
       co_return error_code();
     }

@@ -1,24 +1,12 @@
 #include "redis/command.h"
 
-#include <charconv>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/text.h"
 
 namespace brim::redis {
 namespace {
-
-// The decimal digits of a number, on the stack.
-class Decimal {
- public:
-  explicit Decimal(std::int64_t number)
-      : size_(std::to_chars(text_, text_ + sizeof(text_), number).ptr - text_) {}
-  std::string_view view() const { return {text_, size_}; }
-
- private:
-  char text_[20];  // of the smallest std::int64_t
-  std::size_t size_;
-};
 
 void AppendHeader(std::string& bytes, char type, std::size_t count) {
   bytes += type;

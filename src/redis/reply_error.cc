@@ -1,6 +1,9 @@
 #include "redis/reply_error.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
 
 namespace brim::redis {
 namespace {
@@ -43,14 +46,14 @@ std::string_view ErrorWord(std::string_view error_text) {
 }
 
 std::string Printable(std::string_view text, std::size_t max_bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   for (const char c : text.substr(0, max_bytes)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f) {
       out += c;
     } else {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 0xf]};
+      out += "\\x";
+      AppendHex(byte, out);
     }
   }
   if (text.size() > max_bytes) out += "...";

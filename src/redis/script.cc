@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/text.h"
 
 namespace brim::redis {
 namespace {
@@ -14,12 +15,8 @@ std::string Sha1Hex(const std::string& text) {
   unsigned int size = 0;
   const int done = EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha1(), nullptr);
   BRIM_ASSERT(done == 1);
-  static constexpr char kHex[] = "0123456789abcdef";
   std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += kHex[digest[i] >> 4];
-    hex += kHex[digest[i] & 0xf];
-  }
+  for (unsigned int i = 0; i < size; ++i) AppendHex(digest[i], hex);
   return hex;
 }
 
