@@ -1,9 +1,10 @@
-// All of brim's embedded API. Needs the standard library alone.
+// All of brim's embedded API, but for the clock of tests (<brim/testing.h>). Needs the standard
+// library alone.
 //
 //   brim::MemoryStore store;
 //   brim::Limiter limiter(store);
-//   if (auto d = limiter.Check("user_8421", 5, 60s); !d.allowed())
-//   std::this_thread::sleep_for(d.retry_after);
+//   const brim::Decision decision = limiter.Check("user_8421", 5, 60s);
+//   if (!decision.allowed()) std::this_thread::sleep_for(decision.retry_after);
 #pragma once
 
 #include <brim/clock.h>

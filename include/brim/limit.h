@@ -5,6 +5,7 @@
 
 #include <brim/clock.h>
 #include <brim/result.h>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

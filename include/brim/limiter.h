@@ -8,6 +8,8 @@
 #include <brim/result.h>
 #include <brim/store.h>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,7 +21,8 @@ namespace brim {
 
 struct KeyOptions;
 
-// What a check answers when the store gives no answer.
+// What a call answers when the store gives no answer. A charge is decided as a check is; a refund
+// gives nothing back then.
 enum class OnFailure : std::uint8_t {
   kLocal,   // an embedded store decides with units / nodes (at least 1, unless the limit is 0)
   kOpen,    // allowed, reason kFailOpen
@@ -66,12 +69,12 @@ class Limiter {
   // charged, or not in the store itself.
   Decision Check(const CheckRequest& request, Receipt& receipt);
 
-  // Charges all limits, past them too: for what is known only afterwards. Always allowed;
-  // `remaining` tells what is left. Blocks for at most store_timeout.
+  // Charges all limits, past them too: for what is known only afterwards. Allowed, unless
+  // on_failure has to decide; `remaining` tells what is left. Blocks for at most store_timeout.
   Decision Charge(const CheckRequest& request);
 
-  // Gives back the cost: the oldest units first, at most what was used. Always allowed. Blocks for
-  // at most store_timeout.
+  // Gives back the cost: the oldest units first, at most what was used. Allowed, unless on_failure
+  // has to decide. Blocks for at most store_timeout.
   Decision Refund(const CheckRequest& request);
 
   // Gives back what the check that filled the receipt charged, as far as it still counts, and uses
@@ -87,8 +90,9 @@ class Limiter {
   void RefundAsync(const CheckRequest& request, Receipt receipt, Done done);
 
   // Many checks at once: each is atomic, all are in order, and they cost a fraction of single ones
-  // (memory is prefetched, Redis gets one write). REQUIRES: as many decisions as requests. Blocks
-  // for at most store_timeout.
+  // (memory is prefetched, Redis gets many in one write). REQUIRES: as many decisions as requests.
+  // A long batch goes in steps of some checks, each of which has store_timeout for itself: so its
+  // length alone makes no check late.
   void CheckBatch(std::span<const CheckRequest> requests, std::span<Decision> decisions);
 
   // Forgets what the subject used under these limits and this scope, and nothing else; tells how
@@ -102,7 +106,9 @@ class Limiter {
   // kInvalidLimit.
   static Result<void> ValidateOptions(const LimiterOptions& options);
 
-  // While on, every check is allowed, remaining = limit, and no store is touched.
+  // While on, every check, charge and refund is allowed, remaining = limit, and no store is
+  // touched. Relaxed: the flag orders nothing else, and a call already under way may miss the
+  // change.
   void SetKillSwitch(bool on) { kill_switch_.store(on, std::memory_order_relaxed); }
   bool kill_switch() const { return kill_switch_.load(std::memory_order_relaxed); }
 

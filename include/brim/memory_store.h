@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace brim {
 
@@ -16,9 +17,9 @@ struct MemoryStoreOptions {
   std::size_t max_bytes = std::size_t{256} << 20;
 };
 
-// Answers every call at once, in the caller's thread (TryNow). Shards are striped by key, a check
-// locks just those it needs. Time is the clock's monotonic time plus the wall offset at
-// construction: a jump of the wall clock changes nothing. Thread-safe.
+// Answers every call at once, in the caller's thread (TryNow). Keys are striped over many shards,
+// and a check locks just those of its keys. Time is the clock's monotonic time plus the wall offset
+// at construction: a jump of the wall clock changes nothing. Thread-safe.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(const MemoryStoreOptions& options = {});

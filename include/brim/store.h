@@ -7,10 +7,12 @@
 #include <brim/limit.h>
 #include <brim/result.h>
 #include <brim/static_vector.h>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string_view>
 

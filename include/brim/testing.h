@@ -3,6 +3,7 @@
 
 #include <brim/clock.h>
 #include <atomic>
+#include <chrono>
 
 namespace brim {
 
