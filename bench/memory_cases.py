@@ -46,6 +46,7 @@ def sizes(tools):
 def measure(tools, rounds, seconds):
     samples = Samples()
     for _ in range(rounds):
+        samples.add("clock_ns", cpu_ns(tools, "ClockRead", seconds))
         samples.add("hot_key_ns", cpu_ns(tools, "HotKey", seconds))
         samples.add("one_by_one_ns", cpu_ns(tools, "OneByOne/real_time/threads:1", seconds))
         samples.add("governor_ns", json.loads(output_of([tools.governor, seconds]))["cpu_ns"])

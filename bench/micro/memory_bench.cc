@@ -70,6 +70,12 @@ Million& TheMillion() {
   return million;
 }
 
+// What every check pays to the kernel's clock, whatever brim does.
+void ClockRead(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(DefaultClock().Now());
+}
+BENCHMARK(ClockRead);
+
 void HotKey(benchmark::State& state) {
   MemoryStore store;
   Limiter limiter(store, {.kill_switch = false});

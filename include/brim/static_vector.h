@@ -16,7 +16,7 @@ class StaticVector {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  StaticVector() = default;
+  StaticVector() {}  // not `= default`: with that, `{}` would zero all N of them first
   StaticVector(const StaticVector& other) { *this = other; }
   StaticVector& operator=(const StaticVector& other) {
     size_ = other.size_;

@@ -71,14 +71,17 @@ class alignas(64) Shard {
     }
     return nullptr;
   }
-  // Asks for the key's line ahead of Find. Needs no lock: while the table is replaced it asks for a
-  // useless line, and does no harm.
+  // Asks for the key's line ahead of Find, and for the two behind it: on average a key is found in
+  // the second or third. Needs no lock: while the table is replaced it asks for useless lines, and
+  // does no harm.
   void Prefetch(const KeyHash& id) const {
     const std::uint64_t capacity = __atomic_load_n(&capacity_, __ATOMIC_RELAXED);
     const Slot* const slots = __atomic_load_n(&slots_, __ATOMIC_RELAXED);
     const auto line = reinterpret_cast<std::uintptr_t>(slots) +
                       (((id.high >> 32) * capacity) >> 32) * sizeof(Slot);
-    __builtin_prefetch(reinterpret_cast<const void*>(line), 1);
+    for (std::uintptr_t behind = 0; behind < 3; ++behind) {
+      __builtin_prefetch(reinterpret_cast<const void*>(line + behind * sizeof(Slot)), 1);
+    }
   }
   // A new key that nothing was charged to yet. May evict another one to stay within the budget.
   Slot& Insert(const KeyHash& id, SlotKind kind, std::int64_t now_ms);

@@ -188,10 +188,12 @@ class MemoryStore::Impl {
   void TryNow(const Request& request, Taken& taken) {
     Place places[kMaxLines];
     PlaceAll(request, places);
+    PrefetchAll(request, places);  // on their way while the clock is read
     Run(request, places, NowUs(), taken);
   }
 
-  // In groups: all places of a group are on their way from memory before the first is looked at.
+  // In groups: all shards, then all slots of a group are on their way from memory before the first
+  // is looked at.
   void RunBatch(std::span<const Request> requests, const BatchDone& done) {
     constexpr std::size_t kGroup = 16;
     Place places[kGroup][kMaxLines];
@@ -200,8 +202,11 @@ class MemoryStore::Impl {
       for (std::size_t n = 0; n < count; ++n) {
         PlaceAll(requests[first + n], places[n]);
         for (std::size_t i = 0; i < requests[first + n].lines.size(); ++i) {
-          places[n][i].shard->Prefetch(places[n][i].id);
+          __builtin_prefetch(places[n][i].shard, 1);
         }
+      }
+      for (std::size_t n = 0; n < count; ++n) {
+        PrefetchAll(requests[first + n], places[n]);
       }
       const std::int64_t now_us = NowUs();
       for (std::size_t n = 0; n < count; ++n) {
@@ -270,6 +275,12 @@ class MemoryStore::Impl {
   void PlaceAll(const Request& request, Place* places) {
     for (std::size_t n = 0; n < request.lines.size(); ++n) {
       places[n] = PlaceOf(request.lines[n].key, KindOf(request.lines[n].limit));
+    }
+  }
+
+  static void PrefetchAll(const Request& request, const Place* places) {
+    for (std::size_t n = 0; n < request.lines.size(); ++n) {
+      places[n].shard->Prefetch(places[n].id);
     }
   }
 
