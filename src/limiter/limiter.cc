@@ -243,16 +243,18 @@ struct Limiter::Batch {
   std::span<Decision> decisions;
   std::shared_ptr<Failover> failover;
   std::mutex mu;
-  std::condition_variable all_answered;
+  std::condition_variable few_enough;
   std::size_t waiting = 0;  // GUARDED_BY(mu)
+  std::size_t most = 0;     // GUARDED_BY(mu); that may still wait when Wait() returns
 
   void Answered() {
     const std::lock_guard lock(mu);
-    if (--waiting == 0) all_answered.notify_one();
+    if (--waiting == most) few_enough.notify_one();
   }
-  void Wait() {
+  void Wait(std::size_t for_at_most) {
     std::unique_lock lock(mu);
-    all_answered.wait(lock, [this] { return waiting == 0; });
+    most = for_at_most;
+    few_enough.wait(lock, [this] { return waiting <= most; });
   }
 };
 
@@ -262,9 +264,10 @@ void Limiter::CheckBatch(std::span<const CheckRequest> requests, std::span<Decis
   batch->decisions = decisions;
   batch->failover = failover_;
   for (std::size_t first = 0; first < requests.size(); first += kBatchStep) {
+    batch->Wait(kBatchStep);  // one step is on its way while the store works on another
     AskSome(requests, first, batch);
   }
-  batch->Wait();
+  batch->Wait(0);
 }
 
 // The lines of kBatchStep checks at a time, so that those of a long batch do not all lie in memory
