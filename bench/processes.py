@@ -79,11 +79,3 @@ class Server:
 def redis_server(port, folder):
     return Server(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
                    "--dir", folder], port)
-
-
-def redis_command(port, *words):
-    """One command, its reply as it comes; enough for those that answer in a line or a bulk."""
-    text = f"*{len(words)}\r\n" + "".join(f"${len(word)}\r\n{word}\r\n" for word in words)
-    with socket.create_connection(("127.0.0.1", port), DEADLINE) as s:
-        s.sendall(text.encode())
-        return s.recv(65536).decode()

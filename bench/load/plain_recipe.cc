@@ -139,7 +139,7 @@ class Recipe {
   }
 
   const std::string sha1_;
-  std::mt19937_64 random_{1};
+  std::mt19937_64 random_{std::random_device{}()};
   std::uniform_int_distribution<std::size_t> pick_;
   char uuid_[37];
 };

@@ -62,7 +62,7 @@ class BrimLoad {
   Limiter& limiter_;
   const std::vector<Limit> limits_;
   const SteadyClock::time_point end_;
-  std::mt19937_64 random_{1};  // of the store's thread, as all below
+  std::mt19937_64 random_{std::random_device{}()};  // of the store's thread, as all below
   std::uint64_t checks_ = 0;
   std::size_t ended_ = 0;
   std::promise<void> finished_;
