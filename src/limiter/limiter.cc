@@ -282,7 +282,10 @@ void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
   const auto asked = std::make_shared<Asked>();
   const std::size_t last = std::min(requests.size(), first + kBatchStep);
   std::size_t lines = 0;
-  for (std::size_t i = first; i < last; ++i) lines += requests[i].limits.size();
+  for (std::size_t i = first; i < last; ++i) {
+    __builtin_prefetch(requests[i].subject.data());
+    lines += requests[i].limits.size();
+  }
   asked->lines.reserve(lines);  // spans point into it
   for (std::size_t i = first; i < last; ++i) {
     Call call{OpOf(requests[i])};
