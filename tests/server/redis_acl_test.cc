@@ -1,0 +1,109 @@
+// The user that docs/redis.md tells operators to make: it can do all that brim does, and it has no
+// right that nothing needs.
+#include <brim/limiter.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/redis_server.h"
+
+namespace brim::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kCommand = "ACL SETUSER brim ";
+
+// The rights in the page's one line that makes the user.
+std::vector<std::string> RightsOfThePage() {
+  std::ifstream page(BRIM_REDIS_PAGE);
+  std::vector<std::string> rights;
+  for (std::string line; std::getline(page, line);) {
+    const std::size_t at = line.find(kCommand);
+    if (at == std::string::npos) continue;
+    std::istringstream words(line.substr(at + kCommand.size()));
+    for (std::string word; words >> word;) rights.push_back(word);
+  }
+  return rights;
+}
+
+// Every operation on every algorithm.
+void UseEverything(Limiter& limiter) {
+  const auto limits = ParseLimits(
+                          "3 per minute; 3 per minute weighted; 3 per minute fixed_window; "
+                          "3 per minute token_bucket; 3 per minute sliding_window_counter")
+                          .value();
+  const CheckRequest one{.subject = "u", .limits = limits};
+  const CheckRequest two{.subject = "u", .limits = limits, .cost = 2};
+  Receipt receipt;
+  EXPECT_EQ(limiter.Check(two, receipt).reason, Reason::kWithinLimit);
+  EXPECT_EQ(limiter.Charge(one).reason, Reason::kWithinLimit);
+  EXPECT_EQ(limiter.Check(one).reason, Reason::kOverLimit);
+  EXPECT_EQ(limiter.Refund(two, std::move(receipt)).reason, Reason::kWithinLimit);
+  EXPECT_EQ(limiter.Refund(one).reason, Reason::kWithinLimit);
+  EXPECT_EQ(limiter.Check(two).reason, Reason::kWithinLimit);
+  EXPECT_EQ(limiter.Check({.subject = "u", .limits = limits, .cost = 0}).reason,
+            Reason::kWithinLimit);
+  EXPECT_EQ(limiter.Reset(one).value(), 5);
+}
+
+// Logs whose entries leave the window while they are used: some entries at a time, and all at once.
+void UseUntilEntriesLeave(Limiter& limiter) {
+  for (const char* text : {"4 per 40ms", "4 per 40ms weighted"}) {
+    const auto limits = ParseLimits(text).value();
+    for (int passed = 0; passed < 40;) {
+      const Decision decision = limiter.Check({.subject = "v", .limits = limits});
+      ASSERT_EQ(decision.store_error, StoreError::kNone);
+      passed += decision.allowed();
+    }
+  }
+}
+
+// A plain key does not name its window, so its TTL is too long once the window is shortened.
+void ShortenAWindow(Limiter& limiter) {
+  for (const Micros window : {120s, 60s}) {
+    const Limit limit = Limit::Create({.units = 3,
+                                       .window = window,
+                                       .algorithm = Algorithm::kFixedWindow,
+                                       .key = KeyForm::kPlain})
+                            .value();
+    EXPECT_EQ(limiter.Check({.subject = "w", .limits = {&limit, 1}}).reason, Reason::kWithinLimit);
+  }
+}
+
+class RedisAclTest : public ::testing::TestWithParam<ServerKind> {};
+
+INSTANTIATE_TEST_SUITE_P(EveryServer, RedisAclTest,
+                         ::testing::Values(ServerKind::kRedis, ServerKind::kValkey),
+                         [](const auto& info) {
+                           return info.param == ServerKind::kRedis ? "Redis" : "Valkey";
+                         });
+
+TEST_P(RedisAclTest, ThePagesUserIsEnoughAndHasNothingToSpare) {
+  RedisServer server({}, GetParam());
+  const std::vector<std::string> rights = RightsOfThePage();
+  ASSERT_GT(rights.size(), 5u) << "no line with " << kCommand << "in " << BRIM_REDIS_PAGE;
+  for (const std::string& right : rights) {
+    ASSERT_EQ(server.Command("ACL", "SETUSER", "brim", right), "OK") << right;
+  }
+  const auto store =
+      OpenStore("redis://brim:secret@127.0.0.1:" + std::to_string(server.port()) + "/1").value();
+  Limiter limiter(*store, {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  UseEverything(limiter);
+  UseUntilEntriesLeave(limiter);
+  ShortenAWindow(limiter);
+  for (const std::string& right : rights) {
+    if (right[0] != '+') continue;
+    EXPECT_NE(server.Info("commandstats", "cmdstat_" + right.substr(1)), "") << right;
+  }
+}
+
+}  // namespace
+}  // namespace brim::testing
