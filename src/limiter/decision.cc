@@ -1,13 +1,8 @@
 #include <brim/decision.h>
 
+#include "base/rounding.h"
+
 namespace brim {
-namespace {
-
-std::int64_t DivideUp(std::int64_t value, std::int64_t by) {
-  return value / by + (value % by != 0 ? 1 : 0);
-}
-
-}  // namespace
 
 std::string_view ReasonName(Reason reason) {
   switch (reason) {

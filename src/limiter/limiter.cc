@@ -20,9 +20,12 @@
 namespace brim {
 namespace {
 
+// Checks of a batch that go to the store together: enough for it to gain by, and few enough that
+// their lines stay in the processor's cache.
+constexpr std::size_t kBatchStep = 64;
+
 // Tells clients of a closed limiter when to come again; a store is back in about that time, or
 // later.
-constexpr std::size_t kBatchStep = 64;
 constexpr Micros kFailClosedRetryAfter = std::chrono::seconds(1);
 
 bool KillSwitchOfEnvironment() {
@@ -36,6 +39,36 @@ Op OpOf(const CheckRequest& request) { return request.cost == 0 ? Op::kPeek : Op
 Limiter::ReceiptDone WithoutReceipt(Limiter::Done done) {
   return [done = std::move(done)](const Decision& decision, Receipt) mutable { done(decision); };
 }
+
+// Answers what no store is needed for: limiting is off, the request makes no sense, or no limit
+// applies. False: the store has to be asked.
+bool AnswerAtOnce(bool kill_switch, bool valid, const CheckLines& lines, Decision& decision) {
+  if (kill_switch) {
+    decision = AnswerUnasked(lines, Outcome::kAllowed, Reason::kKillSwitch);
+  } else if (!valid) {
+    decision = AnswerInvalid();
+  } else if (lines.empty()) {
+    decision = {};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Some checks of a batch, which the store is asked together. The requests are views of `lines`,
+// which must not grow beyond what was reserved.
+struct Asked {
+  std::vector<Line> lines;
+  std::vector<Request> requests;
+  std::vector<std::size_t> index;  // of each request in the batch
+
+  void Add(Op op, const CheckLines& check, std::size_t i) {
+    const std::size_t begin = lines.size();
+    lines.insert(lines.end(), check.begin(), check.end());
+    requests.push_back({op, std::span(lines).subspan(begin)});
+    index.push_back(i);
+  }
+};
 
 // One thread waits for what another completes. Shared, so that the completing side may still be
 // inside Complete() when the waiting side is gone.
@@ -217,16 +250,12 @@ bool Limiter::AnswerNow(const CheckRequest& request, Call& call, Decision& decis
   const Result<void> matched = Match(request, call.op, call.lines);
   const bool of_these_lines =
       call.receipt == nullptr || call.receipt->stamps.size() == call.lines.size();
-  if (kill_switch()) {
-    decision = AnswerUnasked(call.lines, Outcome::kAllowed, Reason::kKillSwitch);
-  } else if (!matched || !of_these_lines) {
-    decision = AnswerInvalid();
-  } else if (!call.lines.empty()) {
-    Taken taken;
-    if (!store_.TryNow(call.request(), taken)) return false;
-    decision = Decide(call.lines, taken);
-    receipt = std::move(taken.receipt);
-  }
+  const bool valid = matched.ok() && of_these_lines;
+  if (AnswerAtOnce(kill_switch(), valid, call.lines, decision)) return true;
+  Taken taken;
+  if (!store_.TryNow(call.request(), taken)) return false;
+  decision = Decide(call.lines, taken);
+  receipt = std::move(taken.receipt);
   return true;
 }
 
@@ -247,6 +276,10 @@ struct Limiter::Batch {
   std::size_t waiting = 0;  // GUARDED_BY(mu)
   std::size_t most = 0;     // GUARDED_BY(mu); that may still wait when Wait() returns
 
+  void Expect(std::size_t answers) {
+    const std::lock_guard lock(mu);
+    waiting += answers;
+  }
   void Answered() {
     const std::lock_guard lock(mu);
     if (--waiting == most) few_enough.notify_one();
@@ -274,11 +307,6 @@ void Limiter::CheckBatch(std::span<const CheckRequest> requests, std::span<Decis
 // at once when the store answers at once.
 void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
                       const std::shared_ptr<Batch>& batch) {
-  struct Asked {
-    std::vector<Line> lines;
-    std::vector<Request> requests;
-    std::vector<std::size_t> index;  // of each request in the batch
-  };
   const auto asked = std::make_shared<Asked>();
   const std::size_t last = std::min(requests.size(), first + kBatchStep);
   std::size_t lines = 0;
@@ -286,28 +314,14 @@ void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
     __builtin_prefetch(requests[i].subject.data());
     lines += requests[i].limits.size();
   }
-  asked->lines.reserve(lines);  // spans point into it
+  asked->lines.reserve(lines);
   for (std::size_t i = first; i < last; ++i) {
-    Call call{OpOf(requests[i])};
-    const Result<void> matched = Match(requests[i], call.op, call.lines);
-    Decision& decision = batch->decisions[i];
-    if (kill_switch()) {
-      decision = AnswerUnasked(call.lines, Outcome::kAllowed, Reason::kKillSwitch);
-    } else if (!matched) {
-      decision = AnswerInvalid();
-    } else if (call.lines.empty()) {
-      decision = {};
-    } else {
-      const std::size_t begin = asked->lines.size();
-      asked->lines.insert(asked->lines.end(), call.lines.begin(), call.lines.end());
-      asked->requests.push_back({call.op, std::span(asked->lines).subspan(begin)});
-      asked->index.push_back(i);
-    }
+    const Op op = OpOf(requests[i]);
+    CheckLines check;
+    const bool valid = Match(requests[i], op, check).ok();
+    if (!AnswerAtOnce(kill_switch(), valid, check, batch->decisions[i])) asked->Add(op, check, i);
   }
-  {
-    const std::lock_guard lock(batch->mu);
-    batch->waiting += asked->requests.size();
-  }
+  batch->Expect(asked->requests.size());
   store_.RunBatch(asked->requests, store_timeout_,
                   [asked, batch](std::size_t i, Result<Taken> taken) {
                     const Request& request = asked->requests[i];
