@@ -1,9 +1,9 @@
 #include "net/http.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/assert.h"
+#include "base/text.h"
 #include "net/ascii.h"
 
 namespace brim::net {
@@ -32,9 +32,7 @@ void HttpResponse::AddHeader(std::string_view name, std::string_view value) {
 }
 
 void HttpResponse::AddHeader(std::string_view name, std::int64_t value) {
-  char digits[20];
-  const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
-  AddHeader(name, std::string_view(digits, static_cast<std::size_t>(end - digits)));
+  AddHeader(name, Decimal(value).view());
 }
 
 }  // namespace brim::net

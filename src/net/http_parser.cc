@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <string>
 
+#include "base/text.h"
 #include "net/ascii.h"
 
 namespace brim::net {
 namespace {
 
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// -1 if it is none.
-constexpr int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  const char lower = LowerCase(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
 
@@ -256,9 +249,9 @@ HttpParser::Step HttpParser::ParseChunkSize(const char* data, std::size_t size) 
 
   length_ = 0;
   std::size_t digits = 0;
-  for (; digits < line.size() && HexDigit(line[digits]) >= 0; ++digits) {
+  for (; digits < line.size() && HexValue(line[digits]) >= 0; ++digits) {
     if (length_ > kEndless / 32) continue;  // far beyond any maximum
-    length_ = length_ * 16 + static_cast<std::uint64_t>(HexDigit(line[digits]));
+    length_ = length_ * 16 + static_cast<std::uint64_t>(HexValue(line[digits]));
   }
   const std::string_view extension = line.substr(digits);
   if (digits == 0 || !(extension.empty() || extension.front() == ';') ||

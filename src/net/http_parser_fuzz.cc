@@ -1,10 +1,11 @@
 // Requests in arbitrary bytes: whole and split input must give the same answer, no view may leave
 // the buffer, and a request that was accepted must be one that other servers read in the same way.
+#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "base/assert.h"
 #include "net/http_parser.h"
 
 namespace {
@@ -12,10 +13,6 @@ namespace {
 using brim::net::HttpParser;
 
 constexpr std::size_t kMaxBody = 256;
-
-void Require(bool property) {
-  if (!property) std::abort();
-}
 
 struct Outcome {
   HttpParser::Status status = HttpParser::Status::kNeedMore;
@@ -25,7 +22,7 @@ struct Outcome {
 };
 
 void Append(std::string& text, std::string_view part, const char* begin, std::size_t size) {
-  Require(part.empty() || (part.data() >= begin && part.data() + part.size() <= begin + size));
+  BRIM_ASSERT(part.empty() || (part.data() >= begin && part.data() + part.size() <= begin + size));
   text.append(part).push_back('\n');
 }
 
@@ -45,7 +42,7 @@ Outcome Run(std::string_view bytes, std::size_t first, std::size_t piece) {
     buffer.reset(new char[size]);
     have.copy(buffer.get(), size);
     outcome.status = parser.Parse(buffer.get(), size);
-    Require(size <= have.size());
+    BRIM_ASSERT(size <= have.size());
     have.assign(buffer.get(), size);
   }
   if (outcome.status == HttpParser::Status::kError) {
@@ -53,17 +50,18 @@ Outcome Run(std::string_view bytes, std::size_t first, std::size_t piece) {
   }
   if (outcome.status != HttpParser::Status::kDone) return outcome;
   const auto& request = parser.request();
-  Require(parser.consumed() <= size);
-  Require(request.path.starts_with('/') && request.body.size() <= kMaxBody);
-  Require(request.Count("host") <= 1 && request.Count("content-length") <= 1);
-  Require(request.Count("content-length") + request.Count("transfer-encoding") <= 1);
+  BRIM_ASSERT(parser.consumed() <= size);
+  BRIM_ASSERT(request.path.starts_with('/') && request.body.size() <= kMaxBody);
+  BRIM_ASSERT(request.Count("host") <= 1 && request.Count("content-length") <= 1);
+  BRIM_ASSERT(request.Count("content-length") + request.Count("transfer-encoding") <= 1);
   for (const std::string_view part : {request.method, request.path, request.query, request.body}) {
     Append(outcome.text, part, buffer.get(), size);
   }
   for (const auto& header : request.headers) {
     Append(outcome.text, header.name, buffer.get(), size);
     Append(outcome.text, header.value, buffer.get(), size);
-    Require(header.value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos);
+    BRIM_ASSERT(header.value.find_first_of(std::string_view("\r\n\0", 3)) ==
+                std::string_view::npos);
   }
   outcome.text += parser.keep_alive() ? "keep" : "close";
   outcome.rest = have.substr(parser.consumed()).append(bytes);
@@ -77,8 +75,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t first = 1 + data[0] % 64;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const Outcome whole = Run(bytes, bytes.size(), 1);
-  Require(whole == Run(bytes, first, bytes.size()));
-  Require(whole == Run(bytes, first, first));
-  if (bytes.size() < 512) Require(whole == Run(bytes, 1, 1));
+  BRIM_ASSERT(whole == Run(bytes, first, bytes.size()));
+  BRIM_ASSERT(whole == Run(bytes, first, first));
+  if (bytes.size() < 512) BRIM_ASSERT(whole == Run(bytes, 1, 1));
   return 0;
 }

@@ -1,6 +1,6 @@
 #include "net/http_writer.h"
 
-#include <charconv>
+#include "base/text.h"
 
 namespace brim::net {
 namespace {
@@ -51,19 +51,13 @@ std::string_view StatusLine(int status) {
   }
 }
 
-void AppendNumber(std::string& out, std::size_t number) {
-  char digits[20];
-  const auto end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
-  out.append(digits, end);
-}
-
 void AppendStatusLine(std::string& out, int status) {
   if (const std::string_view line = StatusLine(status); !line.empty()) {
     out.append(line);
     return;
   }
   out.append("HTTP/1.1 ");
-  AppendNumber(out, static_cast<std::size_t>(status));
+  out.append(Decimal(status).view());
   out.append(" \r\n");
 }
 
@@ -91,9 +85,8 @@ void AppendResponse(std::string& out, const HttpResponse& response, bool is_head
   out.append("Date: ").append(date).append("\r\n");
   const bool has_body = response.status >= 200 && response.status != 204 && response.status != 304;
   if (has_body) {
-    out.append("Content-Length: ");
-    AppendNumber(out, response.body.size());
-    out.append("\r\n");
+    const Decimal length(static_cast<std::int64_t>(response.body.size()));
+    out.append("Content-Length: ").append(length.view()).append("\r\n");
   }
   if (persistence == Persistence::kClose) out.append("Connection: close\r\n");
   if (persistence == Persistence::kKeepHttp10) out.append("Connection: keep-alive\r\n");

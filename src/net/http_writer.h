@@ -14,8 +14,8 @@ namespace brim::net {
 // The Date header, formatted once a second.
 class HttpDate {
  public:
-  std::string_view At(
-      std::time_t now);  // "Sun, 06 Nov 1994 08:49:37 GMT"; valid until the next call
+  // "Sun, 06 Nov 1994 08:49:37 GMT"; valid until the next call.
+  std::string_view At(std::time_t now);
 
  private:
   std::time_t second_ = -1;

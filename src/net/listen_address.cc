@@ -2,13 +2,15 @@
 
 #include <charconv>
 #include <optional>
+#include <system_error>
+
+#include "base/limits.h"
 
 namespace brim::net {
 namespace {
 
 constexpr std::string_view kUnixScheme = "unix:";
-constexpr std::size_t kMaxUnixPathBytes = 107;  // what sockaddr_un holds, without the NUL
-constexpr std::size_t kMaxHostBytes = 253;
+constexpr std::size_t kMaxV6Bytes = 64;  // more than any address, with a zone or not
 
 Error Refuse(std::string_view text, std::string_view why) {
   return {.code = ErrorCode::kInvalid,
@@ -26,12 +28,12 @@ std::optional<std::uint16_t> ParsePort(std::string_view text) {
 bool IsHostText(std::string_view host) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-  return !host.empty() && host.size() <= kMaxHostBytes &&
+  return !host.empty() && host.size() <= limits::kMaxHostBytes &&
          host.find_first_not_of(kAllowed) == host.npos;
 }
 
 bool IsV6Text(std::string_view host) {
-  return host.find(':') != host.npos && host.size() <= 64 &&
+  return host.find(':') != host.npos && host.size() <= kMaxV6Bytes &&
          host.find_first_not_of("0123456789abcdefABCDEF:.") == host.npos;
 }
 
@@ -50,7 +52,7 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
     if (!address.unix_path.starts_with('/') || address.unix_path.find('\0') != std::string::npos) {
       return Refuse(text, "a unix socket is written unix:/path");
     }
-    if (address.unix_path.size() > kMaxUnixPathBytes) {
+    if (address.unix_path.size() > limits::kMaxUnixPathBytes) {
       return Refuse(text, "the path is longer than 107 bytes");
     }
     return address;

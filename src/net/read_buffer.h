@@ -8,11 +8,13 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/limits.h"
 
 namespace brim::net {
 
+// Loop-bound.
 class ReadBuffer {
  public:
   char* data() { return bytes_.get() + begin_; }

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <thread>
@@ -53,8 +54,9 @@ class Shard {
   std::thread thread_;
 };
 
-// The shards of a process. Whatever posts to them, or resumes a request on them, must be gone
-// before they are destroyed; between Stop and then, a post is harmless.
+// The shards of a process. Used by the thread that starts and stops them. Whatever posts to them,
+// or resumes a request on them, must be gone before they are destroyed; between Stop and then, a
+// post is harmless.
 class Shards {
  public:
   explicit Shards(std::size_t count);  // REQUIRES: count >= 1
