@@ -8,7 +8,9 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <system_error>
 
+#include "base/text.h"
 #include "store/redis_store.h"
 
 namespace brim {
@@ -36,19 +38,7 @@ std::optional<Number> ParseNumber(std::string_view text, Number most) {
 
 std::optional<std::string> PercentDecode(std::string_view text) {
   std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    unsigned byte = 0;
-    const char* hex = text.data() + i + 1;
-    if (i + 2 >= text.size()) return std::nullopt;
-    const auto [end, error] = std::from_chars(hex, hex + 2, byte, 16);
-    if (error != std::errc() || end != hex + 2) return std::nullopt;
-    decoded += static_cast<char>(byte);
-    i += 2;
-  }
+  if (!AppendPercentDecoded(text, decoded)) return std::nullopt;
   return decoded;
 }
 
