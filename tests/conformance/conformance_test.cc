@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/store_under_test.h"
@@ -582,11 +583,22 @@ TEST_P(SteppedBackTest, NoFreeQuotaAndNoLockOutBeyondTheWindow) {
   const Decision limited = limiter.Check("u", 2, 60s);
   EXPECT_FALSE(limited.allowed());
   EXPECT_EQ(limited.retry_after, 60s);
-  const auto fixed = ParseLimits("1 per minute fixed_window").value();
-  under_test->SetTime(1h);
-  EXPECT_TRUE(limiter.Check({.subject = "f", .limits = fixed}).allowed());
-  under_test->SetTime(0s);
-  EXPECT_EQ(limiter.Check({.subject = "f", .limits = fixed}).retry_after, 60s);
+  EXPECT_EQ(limited.reset_after, 60s);
+  for (const auto& [text, wait] : {std::pair{"1 per minute", 60s},
+                                   {"1 per minute weighted", 60s},
+                                   {"1 per minute fixed_window", 60s},
+                                   {"1 per minute token_bucket", 60s},
+                                   {"1 per minute sliding_window_counter", 120s}}) {
+    SCOPED_TRACE(text);
+    const auto limits = ParseLimits(text).value();
+    under_test->SetTime(1h);
+    EXPECT_TRUE(limiter.Check({.subject = "v", .limits = limits}).allowed());
+    under_test->SetTime(0s);
+    const Decision behind = limiter.Check({.subject = "v", .limits = limits});
+    EXPECT_FALSE(behind.allowed());
+    EXPECT_EQ(behind.retry_after, wait);
+    EXPECT_EQ(behind.reset_after, wait);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(RedisAlone, SteppedBackTest,
