@@ -14,6 +14,8 @@
 namespace brim {
 namespace {
 
+using enum Algorithm;
+
 struct Input {
   std::string subject;
   std::string scope;
@@ -24,7 +26,7 @@ struct Input {
   bool operator==(const Input& other) const {
     const auto Named = [](const Input& input) {
       return std::make_tuple(input.plain(), input.plain() ? Micros{0} : input.spec.window,
-                             input.spec.algorithm);
+                             input.spec.algorithm, input.spec.weighted);
     };
     return subject == other.subject && scope == other.scope && Named(*this) == Named(other);
   }
@@ -36,8 +38,10 @@ Input TakeInput(FuzzedDataProvider& data) {
   const std::int64_t number = data.ConsumeIntegralInRange<std::int64_t>(1, 100'000);
   input.spec.window =
       data.ConsumeBool() ? std::chrono::seconds(number) : Micros(std::chrono::milliseconds(number));
-  if (data.ConsumeBool()) input.spec.algorithm = Algorithm::kFixedWindow;
-  if (input.spec.algorithm == Algorithm::kFixedWindow && data.ConsumeBool()) {
+  input.spec.algorithm =
+      data.PickValueInArray({kSlidingWindow, kFixedWindow, kTokenBucket, kSlidingWindowCounter});
+  input.spec.weighted = input.spec.algorithm == kSlidingWindow && data.ConsumeBool();
+  if (input.spec.algorithm == kFixedWindow && data.ConsumeBool()) {
     input.spec.key = KeyForm::kPlain;
   }
   input.subject = data.ConsumeRandomLengthString(300);

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/assert.h"
 
@@ -15,7 +15,7 @@ namespace {
 bool Same(const Limit& a, const Limit& b) {
   return a.units() == b.units() && a.window() == b.window() && a.algorithm() == b.algorithm() &&
          a.anchor() == b.anchor() && a.count() == b.count() && a.mode() == b.mode() &&
-         a.key() == b.key();
+         a.key() == b.key() && a.burst() == b.burst() && a.weighted() == b.weighted();
 }
 
 void CheckRoundTrip(const Limit& limit) {
@@ -53,7 +53,9 @@ void Fuzz(std::string_view text, Algorithm algorithm) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  brim::Fuzz(text, brim::Algorithm::kSlidingWindow);
-  brim::Fuzz(text, brim::Algorithm::kFixedWindow);
+  using enum brim::Algorithm;
+  for (const auto algorithm : {kSlidingWindow, kFixedWindow, kTokenBucket, kSlidingWindowCounter}) {
+    brim::Fuzz(text, algorithm);
+  }
   return 0;
 }

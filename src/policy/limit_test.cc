@@ -189,8 +189,16 @@ TEST(LimitTest, FormatsAsPeopleWrite) {
 }
 
 TEST(LimitTest, NamesAlgorithms) {
-  EXPECT_EQ(AlgorithmName(Algorithm::kSlidingWindow), "sliding_window");
-  EXPECT_EQ(AlgorithmName(Algorithm::kFixedWindow), "fixed_window");
+  const std::pair<Algorithm, std::string_view> kNames[] = {
+      {Algorithm::kSlidingWindow, "sliding_window"},
+      {Algorithm::kFixedWindow, "fixed_window"},
+      {Algorithm::kTokenBucket, "token_bucket"},
+      {Algorithm::kSlidingWindowCounter, "sliding_window_counter"}};
+  for (const auto& [algorithm, name] : kNames) {
+    EXPECT_EQ(AlgorithmName(algorithm), name);
+    EXPECT_EQ(ParseAlgorithm(name), algorithm);
+  }
+  EXPECT_EQ(ParseAlgorithm("leaky_bucket"), std::nullopt);
 }
 
 }  // namespace
