@@ -437,6 +437,19 @@ TEST_P(EveryStoreTest, ResetForgetsUsageOfTheGivenKeysAlone) {
   EXPECT_FALSE(limiter.Check({.subject = "user1", .limits = limits}).allowed());
 }
 
+TEST_P(EveryStoreTest, P25_ResetClearsAllPartsOfACounter) {
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto limits = ParseLimits("3 per minute sliding_window_counter").value();
+  const CheckRequest one{.subject = "user*", .limits = limits};
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(limiter.Check(one).allowed());
+  EXPECT_TRUE(limiter.Check({.subject = "user1", .limits = limits}).allowed());
+  under_test->SetTime(61s);  // both of its windows count something now, or the first alone
+  EXPECT_EQ(limiter.Reset(one).value(), 1);
+  EXPECT_EQ(limiter.Check(one).remaining, 2);
+  EXPECT_EQ(limiter.Check({.subject = "user1", .limits = limits, .cost = 0}).remaining, 2);
+}
+
 // A receipt gives back exactly what its check took, and only once.
 TEST_P(EveryStoreTest, ReceiptFindsItsOwnUnits) {
   const auto under_test = MakeStoreUnderTest(GetParam());
