@@ -1,11 +1,12 @@
 #include "door/http_answer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include "base/json_writer.h"
+#include "base/rounding.h"
+#include "base/text.h"
 
 namespace brim::door {
 namespace {
@@ -26,14 +27,9 @@ std::int64_t SecondsUp(Micros duration) { return RetryAfterSeconds(duration).val
 
 std::int64_t Millis(Micros duration) { return RetryAfterMillis(duration).value_or(0); }
 
-void AppendInt(std::int64_t value, std::string& out) {
-  char digits[24];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
-
 void AppendParameter(std::string_view name, std::int64_t value, std::string& out) {
   out += name;
-  AppendInt(value, out);
+  out += Decimal(value).view();
 }
 
 bool CanEverFit(const Decision& decision) { return decision.retry_after != kNever; }
@@ -76,8 +72,7 @@ std::int64_t ResetSeconds(const Decision& decision) {
 // In which its quota comes back: the window, or for a token bucket the time to refill it whole.
 Micros RefillTime(const Limit& limit) {
   if (limit.algorithm() != Algorithm::kTokenBucket) return limit.window();
-  return Micros((limit.burst() * limit.interval() + limit.ticks_per_us() - 1) /
-                limit.ticks_per_us());
+  return Micros(DivideUp(limit.burst() * limit.interval(), limit.ticks_per_us()));
 }
 
 std::string_view Detail(const Decision& decision) {

@@ -1,10 +1,11 @@
 // A decision as HTTP tells it: status, headers, body. Every HTTP door answers through this file, so
-// that they all keep one contract (docs/architecture.md). Translates, and decides nothing.
+// that they all keep one contract. Translates, and decides nothing.
 #pragma once
 
 #include <brim/decision.h>
 #include <brim/limit.h>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,13 +33,12 @@ class PolicyHeader {
   std::size_t size() const { return names_.size(); }
 
  private:
-  std::vector<std::string>
-      names_;  // as decisions order their lines: shortest window first, none off
+  // As decisions order their lines: shortest window first, none off.
+  std::vector<std::string> names_;
   std::string value_;
 };
 
-// 200, 429 (limited), 503 (the store gave no answer, and the policy is to refuse) or 400 (no
-// sense).
+// 200, 429 (limited), 503 (the store gave no answer, and the policy is to refuse) or 400 (invalid).
 int DecisionStatus(const Decision& decision);
 
 // Adds X-RateLimit-*, the RateLimit pair, and Retry-After or x-should-retry. `policy` is of the

@@ -12,7 +12,7 @@ namespace brim::door {
 // A check for seeing whether the store answers. It writes nothing.
 CheckRequest StoreProbe();
 
-// Thread-safe; costs a load a decision.
+// Thread-safe; costs a load a decision. Relaxed loads: the error orders nothing else.
 class StoreWatch {
  public:
   void Saw(const Decision& decision) {

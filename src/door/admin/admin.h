@@ -1,7 +1,8 @@
 // The admin listener: what operators and their monitors ask. It changes nothing and reveals no key.
 //   /healthz  200 while the process serves
-//   /readyz   asks the store: 200, or 503 when it gives no answer (checks then follow the failure
-//   policy) /metrics  Prometheus text
+//   /readyz   asks the store: 200, or 503 when it gives no answer
+//   /metrics  Prometheus text
+// While the store gives no answer checks follow the failure policy.
 #pragma once
 
 #include <brim/limiter.h>

@@ -9,8 +9,8 @@ namespace brim::door {
 namespace {
 
 constexpr std::string_view kClientId = "X-Client-Id";
-constexpr std::string_view kUnixPeer =
-    "unix";  // a unix socket has no address to tell clients apart by
+// Over a unix socket there is no address to tell clients apart by.
+constexpr std::string_view kUnixPeer = "unix";
 
 bool Matches(std::string_view route_path, std::string_view path) {
   return route_path.ends_with('/') ? path.starts_with(route_path) : path == route_path;

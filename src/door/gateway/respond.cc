@@ -1,42 +1,15 @@
 #include "door/gateway/respond.h"
 
 #include <optional>
-#include <utility>
 
 #include "base/json_writer.h"
+#include "base/text.h"
 
 namespace brim::door {
 namespace {
 
 constexpr std::string_view kOpen = "${";
 constexpr std::string_view kQuery = "query.";
-
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// Decodes one name or value of a query string; false if a '%' is not followed by two hex digits.
-bool Decode(std::string_view text, std::string& out) {
-  out.clear();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+') {
-      out += ' ';
-    } else if (text[i] == '%') {
-      if (text.size() - i < 3) return false;
-      const int high = HexValue(text[i + 1]);
-      const int low = HexValue(text[i + 2]);
-      if (high < 0 || low < 0) return false;
-      out += static_cast<char>(high * 16 + low);
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return true;
-}
 
 // The first value of the parameter, still encoded.
 std::optional<std::string_view> FindValue(std::string_view query, std::string_view parameter) {
@@ -85,7 +58,8 @@ RespondTemplate::Outcome RespondTemplate::Fill(std::string_view query, std::stri
     if (part.parameter.empty()) continue;
     const auto encoded = FindValue(query, part.parameter);
     if (!encoded) return {Fault::kMissing, part.parameter};
-    if (!Decode(*encoded, value)) return {Fault::kBadEncoding, part.parameter};
+    value.clear();
+    if (!AppendPercentDecoded(*encoded, value, ' ')) return {Fault::kBadEncoding, part.parameter};
     AppendJsonEscaped(value, out);
   }
   return {};
