@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/rounding.h"
+
 namespace brim::cli {
 namespace {
 
@@ -101,8 +103,7 @@ void NoteMemoryStore(const StoreArgs& store) {
   if (!store.url.starts_with("memory:")) return;
   std::fputs(
       "note: a memory:// store lives only in this process, so each run begins anew; give --store "
-      "or "
-      "BRIM_STORE to share one\n",
+      "or BRIM_STORE to share one\n",
       stderr);
 }
 
@@ -110,8 +111,7 @@ void WarnOfPassword(const StoreArgs& store) {
   if (!store.from_command_line || !HasPassword(store.url)) return;
   std::fputs(
       "warning: other users of this machine can read a password in --store; put the URL into "
-      "BRIM_STORE, "
-      "or the password into the file that store.password_file names\n",
+      "BRIM_STORE, or the password into the file that store.password_file names\n",
       stderr);
 }
 
@@ -119,7 +119,7 @@ std::string FormatWait(Micros wait) {
   std::int64_t millis = RetryAfterMillis(wait).value_or(0);
   if (millis < 1'000) return std::to_string(millis) + " ms";
   const Unit& finest = kUnits[std::min(Largest(millis) + 1, kUnits.size() - 1)];
-  millis = (millis + finest.millis - 1) / finest.millis * finest.millis;
+  millis = DivideUp(millis, finest.millis) * finest.millis;
   const std::size_t largest = Largest(millis);  // 59.9 s have become a minute
   std::string text;
   for (std::size_t i = largest; i < std::min(largest + 2, kUnits.size()); ++i) {
