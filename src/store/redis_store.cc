@@ -33,6 +33,8 @@ std::uint64_t RandomNumber() {
   return ((std::uint64_t{random()} << 32) | random()) & kNumberMask;
 }
 
+Error Closing() { return {ErrorCode::kUnavailable, "the store is being closed", ""}; }
+
 }  // namespace
 
 class RedisStore::OwnLoop {
@@ -75,6 +77,8 @@ RedisStore::RedisStore(std::unique_ptr<OwnLoop> own_loop, boost::asio::io_contex
 
 RedisStore::~RedisStore() {
   if (own_loop_) own_loop_->Finish();
+  closing_ = true;  // a callback of a waiting call may ask again
+  client_.reset();
 }
 
 struct RedisStore::Call {
@@ -90,6 +94,7 @@ const redis::Script& RedisStore::ScriptOf(Op op) const {
 }
 
 void RedisStore::Run(const Request& request, Micros timeout, Done done) {
+  if (closing_) return done(Closing());
   boost::asio::dispatch(io_,
                         [this, timeout, call = Encode(request), done = std::move(done)]() mutable {
                           Send(std::move(call), timeout, std::move(done));
@@ -98,6 +103,7 @@ void RedisStore::Run(const Request& request, Micros timeout, Done done) {
 
 // One hop to the loop for all: so they leave in one write.
 void RedisStore::RunBatch(std::span<const Request> requests, Micros timeout, BatchDone done) {
+  if (closing_) return Store::RunBatch(requests, timeout, std::move(done));
   std::vector<Call> calls;
   calls.reserve(requests.size());
   for (const Request& request : requests) calls.push_back(Encode(request));
@@ -119,6 +125,7 @@ void RedisStore::Send(Call call, Micros timeout, Done done) {
 }
 
 void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done) {
+  if (closing_) return done(Closing());
   redis::Command command(1 + keys.size());
   command.Arg("UNLINK");
   for (const Key& key : keys) command.Arg(key.view());

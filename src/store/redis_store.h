@@ -60,6 +60,7 @@ class RedisStore final : public Store {
   std::atomic<std::uint64_t> next_number_;  // 48 bits are used
   std::unique_ptr<OwnLoop> own_loop_;       // null on a caller's loop
   boost::asio::io_context& io_;
+  std::atomic<bool> closing_ = false;
   std::unique_ptr<redis::Client> client_;  // used on the loop's thread alone
 };
 

@@ -277,6 +277,36 @@ TEST_P(RedisStoreTest, ForeignDataUnderTheKeyIsASetupError) {
   EXPECT_EQ(server_.Command("GET", "ratelimit:u:60"), "not a sorted set");
 }
 
+// Values that look like numbers, or are as long as ours: refused by the look, so no line before is
+// charged.
+TEST_P(RedisStoreTest, ForeignValuesLeaveNothingHalfDone) {
+  Limiter limiter(*store_, {.store_timeout = 5s});
+  const auto refused = [&](const std::string& limit) {
+    const auto limits = Limits("5 per second; " + limit);
+    const Decision decision = limiter.Check({.subject = "u", .limits = limits});
+    EXPECT_EQ(decision.store_error, StoreError::kSetup);
+    EXPECT_EQ(server_.Command("EXISTS", "ratelimit:u:1"), "0");
+  };
+  for (const std::string value :
+       {"3.5", "1e1", " 3", "0x3", "nan", "-100", "9223372036854775807"}) {
+    SCOPED_TRACE(value);
+    server_.Command("SET", "ratelimit:u:60:fixed", value);
+    refused("5 per minute fixed_window");
+  }
+  for (const char byte : {'\0', '\xff'}) {
+    server_.Command("SET", "ratelimit:u:60:gcra", std::string(32, byte));
+    refused("5 per minute token_bucket");
+  }
+  server_.Command("SET", "ratelimit:u:60:counter", std::string(24, '\xff'));
+  refused("5 per minute sliding_window_counter");
+  for (const std::string score : {"inf", "1e300", "1.5"}) {
+    SCOPED_TRACE(score);
+    server_.Command("DEL", "ratelimit:u:60");
+    server_.Command("ZADD", "ratelimit:u:60", score, "x");
+    refused("5 per minute");
+  }
+}
+
 TEST_P(RedisStoreTest, NoTimeRightMeansNothingIsWritten) {
   server_.Command("ACL", "SETUSER", "brim", "on", ">secret", "~ratelimit:*", "+@all", "-time");
   const auto store =
@@ -360,6 +390,24 @@ TEST(RedisStoreFailureTest, StalledServerCostsTheTimeoutAndIsUnknown) {
   EXPECT_EQ(decision.store_error, StoreError::kUnknown);
   EXPECT_GE(took, 50ms);
   EXPECT_LT(took, 250ms);
+}
+
+TEST(RedisStoreFailureTest, StoreThatEndsAnswersThoseWhoAskAgainToo) {
+  RedisServer server;
+  auto store = OpenStore(server.url()).value();
+  Limiter limiter(*store);
+  const auto limits = Limits("5 per minute");
+  EXPECT_TRUE(limiter.Check({.subject = "u", .limits = limits}).allowed());
+  server.Pause();
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < 100; ++i) {
+    limiter.CheckAsync({.subject = "u", .limits = limits}, [&](const Decision&) {
+      limiter.CheckAsync({.subject = "u", .limits = limits}, [&](const Decision&) { ++answered; });
+    });
+  }
+  store.reset();
+  EXPECT_EQ(answered, 100);
+  server.Resume();
 }
 
 TEST(RedisStoreFailureTest, StoreThatEndsAnswersWhatWaits) {

@@ -18,4 +18,9 @@ end
 
 -- A value that is not what the algorithm keeps: somebody else's.
 local function foreign() error({err = 'WRONGTYPE the key holds no value of brim'}) end
+local MAX_EXACT = 9007199254740992 -- 2^53
+local function check_whole(number)
+  if not number or number < 0 or number > MAX_EXACT or math.fmod(number, 1) ~= 0 then foreign() end
+  return number
+end
 

@@ -12,7 +12,7 @@ local function look_at_log(key, line)
   local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
   line.newest, line.now, line.expired = newest[1], now_ms, 0
   if not line.newest then return end
-  line.score = tonumber(newest[2])
+  line.score = check_whole(tonumber(newest[2]))
   if line.score > now_ms then line.now = line.score end -- time stepped back
   line.cutoff = line.now - line.window
   if line.score <= line.cutoff then -- all of it is out

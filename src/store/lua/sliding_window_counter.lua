@@ -3,7 +3,6 @@
 --
 -- State: start of the current window (ms), its count, the count of the window before: three big-endian
 -- numbers of 8 bytes.
-local MAX_EXACT = 9007199254740992 -- 2^53
 local sliding_window_counter = {}
 
 local function describe(line)
@@ -35,6 +34,8 @@ function sliding_window_counter.look(key, line)
   if state then
     if #state ~= 24 then foreign() end
     local start, current, previous = struct.unpack('>I8I8I8', state)
+    check_whole(start)
+    check_whole((current + previous) * line.window)
     if line.start <= start then
       line.start, line.current, line.previous = start, current, previous
     elseif line.start == start + line.window then

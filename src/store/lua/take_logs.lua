@@ -9,6 +9,7 @@
 -- tells the newest time, and that the key is there. And expired entries are dropped by one charge in
 -- eight: they are not counted, and one turn drops many.
 local TRIM = 256
+local MAX_EXACT = 9007199254740992 -- 2^53
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -40,6 +41,9 @@ for i = 1, #KEYS do
     line.newest, line.lost, line.there = expires - window - 1000, expires == -1, true
     if line.lost or line.newest > now then -- no TTL, or time stepped back: the log itself tells
       line.newest = tonumber(call('ZRANGE', key, -1, -1, 'WITHSCORES')[2])
+      if line.newest > MAX_EXACT or math.fmod(line.newest, 1) ~= 0 then
+        error({err = 'WRONGTYPE the key holds no value of brim'})
+      end
       line.at = math.max(now, line.newest)
       line.cutoff = line.at - window
     end

@@ -50,6 +50,9 @@ function token_bucket.look(key, line)
   if state then
     if #state ~= 32 then foreign() end
     local last, debt, interval, ticks = struct.unpack('>I8I8I8I8', state)
+    check_whole(last)
+    check_whole(debt)
+    if check_whole(interval) == 0 or check_whole(ticks) == 0 then foreign() end
     if last > now_us then line.now = last end -- time stepped back
     local elapsed = line.now - last
     if elapsed <= divide(debt, ticks) then line.debt = math.max(0, debt - elapsed * ticks) end
