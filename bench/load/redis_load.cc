@@ -2,9 +2,6 @@
 // subjects. bench/run measures the server's CPU time meanwhile.
 //
 // redis_load brim|pipelined|unpipelined PORT SECONDS  ->  {"checks": how many, "seconds": ...}
-#include <brim/limiter.h>
-#include <brim/store.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include <brim/limiter.h>
+#include <brim/store.h>
 #include "plain_recipe.h"
 
 namespace brim::bench {

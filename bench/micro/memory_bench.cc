@@ -2,16 +2,16 @@
 // for a million. Leaves out: everything around the check (no HTTP, no other work that wants the
 // cache). All checks are allowed; keys are 20 bytes long, picked at random, and stand in a
 // std::string each.
-#include <benchmark/benchmark.h>
-#include <brim/limiter.h>
-#include <brim/memory_store.h>
-
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <benchmark/benchmark.h>
+
+#include <brim/limiter.h>
+#include <brim/memory_store.h>
 #include "policy/key.h"
 
 namespace brim {

@@ -1,13 +1,14 @@
 // What a key takes in the embedded store: by its own count of bytes, and by the process's resident
 // memory (which also holds what the allocator keeps). Not a matter of time: each case runs once.
-#include <benchmark/benchmark.h>
-#include <brim/memory_store.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <string>
 
+#include <unistd.h>
+
+#include <benchmark/benchmark.h>
+
+#include <brim/memory_store.h>
 #include "policy/key.h"
 
 namespace brim {
