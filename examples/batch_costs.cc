@@ -1,13 +1,13 @@
 // A batch job whose items cost different amounts, such as tokens of a model. Each item is charged
 // its estimate before it runs, and what it did not use is given back. Two limits hold at once: a
 // bucket of 500 that refills slowly, and a log of costs that is exact over every hour.
-#include <brim/brim.h>
-
 #include <algorithm>
 #include <iostream>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <brim/brim.h>
 
 namespace {
 

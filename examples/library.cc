@@ -2,13 +2,13 @@
 // long to wait. Counters are in this process, or in the store that BRIM_STORE names:
 //
 //   BRIM_STORE=redis://127.0.0.1:6379/0 ./example_library
-#include <brim/brim.h>
-
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <brim/brim.h>
 
 namespace {
 

@@ -1,12 +1,12 @@
 // A worker that never polls: a limited check tells how long to wait, and after that the job fits.
 // Here 5 jobs in any 200 ms. Workers that share a store (BRIM_STORE=redis://...) share the limit;
 // then another one may be faster, and the worker is told how long to wait once more.
-#include <brim/brim.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
+
+#include <brim/brim.h>
 
 namespace {
 

@@ -1,11 +1,12 @@
 // The answer to one check, and why.
 #pragma once
 
-#include <brim/limit.h>
-#include <brim/static_vector.h>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+#include <brim/limit.h>
+#include <brim/static_vector.h>
 
 namespace brim {
 

@@ -3,8 +3,6 @@
 // line.
 #pragma once
 
-#include <brim/clock.h>
-#include <brim/result.h>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <brim/clock.h>
+#include <brim/result.h>
 
 namespace brim {
 

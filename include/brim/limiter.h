@@ -1,12 +1,6 @@
 // The front of the engine: a subject and its limits in, a decision out.
 #pragma once
 
-#include <brim/decision.h>
-#include <brim/function.h>
-#include <brim/limit.h>
-#include <brim/memory_store.h>
-#include <brim/result.h>
-#include <brim/store.h>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -16,6 +10,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <brim/decision.h>
+#include <brim/function.h>
+#include <brim/limit.h>
+#include <brim/memory_store.h>
+#include <brim/result.h>
+#include <brim/store.h>
 
 namespace brim {
 

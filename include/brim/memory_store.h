@@ -1,12 +1,13 @@
 // The embedded store: counters in this process's memory. The default, and the fastest.
 #pragma once
 
-#include <brim/clock.h>
-#include <brim/store.h>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+
+#include <brim/clock.h>
+#include <brim/store.h>
 
 namespace brim {
 

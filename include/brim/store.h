@@ -2,11 +2,6 @@
 // failure policies, and the stores, which know keys and limits.
 #pragma once
 
-#include <brim/decision.h>
-#include <brim/function.h>
-#include <brim/limit.h>
-#include <brim/result.h>
-#include <brim/static_vector.h>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +10,12 @@
 #include <new>
 #include <span>
 #include <string_view>
+
+#include <brim/decision.h>
+#include <brim/function.h>
+#include <brim/limit.h>
+#include <brim/result.h>
+#include <brim/static_vector.h>
 
 namespace brim {
 

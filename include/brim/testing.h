@@ -1,9 +1,10 @@
 // For tests, brim's and yours: a clock that moves only when told to, so that no test sleeps.
 #pragma once
 
-#include <brim/clock.h>
 #include <atomic>
 #include <chrono>
+
+#include <brim/clock.h>
 
 namespace brim {
 

@@ -6,9 +6,10 @@
 // Time is whole milliseconds, as in Redis, where the end of the window is the key's TTL.
 #pragma once
 
+#include <cstdint>
+
 #include <brim/limit.h>
 #include <brim/store.h>
-#include <cstdint>
 
 namespace brim {
 

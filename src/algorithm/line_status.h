@@ -2,10 +2,10 @@
 // limit.
 #pragma once
 
+#include <algorithm>
+
 #include <brim/limit.h>
 #include <brim/store.h>
-
-#include <algorithm>
 
 namespace brim {
 

@@ -6,15 +6,14 @@
 // time step back, then `now` is the newest time in the log, for counting and for retry_after alike.
 #pragma once
 
-#include <brim/limit.h>
-#include <brim/store.h>
-
 #include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 
+#include <brim/limit.h>
+#include <brim/store.h>
 #include "algorithm/line_status.h"
 #include "base/rounding.h"
 

@@ -9,10 +9,10 @@
 // Source: the "sliding window counter" of Cloudflare's rate limiting (2017), in integers.
 #pragma once
 
+#include <cstdint>
+
 #include <brim/limit.h>
 #include <brim/store.h>
-
-#include <cstdint>
 
 namespace brim {
 

@@ -11,10 +11,10 @@
 // I.371, the virtual scheduling algorithm; the debt is its TAT - now.
 #pragma once
 
+#include <cstdint>
+
 #include <brim/limit.h>
 #include <brim/store.h>
-
-#include <cstdint>
 
 namespace brim {
 

@@ -6,15 +6,14 @@
 // milliseconds.
 #pragma once
 
-#include <brim/limit.h>
-#include <brim/store.h>
-
 #include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 
+#include <brim/limit.h>
+#include <brim/store.h>
 #include "algorithm/line_status.h"
 #include "base/rounding.h"
 

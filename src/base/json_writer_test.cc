@@ -1,7 +1,6 @@
 #include "base/json_writer.h"
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 namespace brim {

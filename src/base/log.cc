@@ -1,13 +1,13 @@
 // The only file that sees spdlog, so that no other pays for compiling it.
 #include "base/log.h"
 
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include "base/text.h"
 

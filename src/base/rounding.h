@@ -1,9 +1,9 @@
 // Integer arithmetic that says in its name how it rounds, and the bound up to which it is exact.
 #pragma once
 
-#include <brim/clock.h>
-
 #include <cstdint>
+
+#include <brim/clock.h>
 
 namespace brim {
 

@@ -1,11 +1,11 @@
 #include "base/text.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
+
+#include <gtest/gtest.h>
 
 #include "base/rounding.h"
 

@@ -1,8 +1,5 @@
 #include "cli/args.h"
 
-#include <brim/version.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,6 +7,9 @@
 #include <system_error>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
+#include <brim/version.h>
 #include "policy/did_you_mean.h"
 
 namespace brim::cli {

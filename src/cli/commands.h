@@ -2,12 +2,12 @@
 // command line into these structs.
 #pragma once
 
-#include <brim/limit.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <brim/limit.h>
 
 namespace brim::cli {
 

@@ -1,9 +1,6 @@
 // brim demo: a gateway with one built-in route, to try brim with nothing configured. With
 // fixed_window it is the plain recipe to the letter: one counter a client, denied calls count, its
 // own body.
-#include <brim/limiter.h>
-#include <brim/version.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include <brim/limiter.h>
+#include <brim/version.h>
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/shard_store.h"

@@ -1,13 +1,12 @@
 #include "cli/shard_store.h"
 
-#include <brim/memory_store.h>
-
 #include <algorithm>
 #include <random>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include <brim/memory_store.h>
 #include "store/redis_store.h"
 #include "store/store_url.h"
 

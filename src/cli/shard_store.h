@@ -2,12 +2,11 @@
 // each.
 #pragma once
 
-#include <brim/result.h>
-#include <brim/store.h>
-
 #include <memory>
 #include <string_view>
 
+#include <brim/result.h>
+#include <brim/store.h>
 #include "net/shard.h"
 
 namespace brim::cli {

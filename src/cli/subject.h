@@ -1,15 +1,14 @@
 // What check, inspect and reset share: one subject, its limits, a store for one question.
 #pragma once
 
-#include <brim/limit.h>
-#include <brim/limiter.h>
-#include <brim/result.h>
-#include <brim/store.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <brim/limit.h>
+#include <brim/limiter.h>
+#include <brim/result.h>
+#include <brim/store.h>
 #include "cli/commands.h"
 
 namespace brim::cli {

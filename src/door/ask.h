@@ -2,12 +2,11 @@
 // connection waits, never the thread.
 #pragma once
 
-#include <brim/limiter.h>
-
 #include <atomic>
 #include <memory>
 #include <utility>
 
+#include <brim/limiter.h>
 #include "net/http.h"
 
 namespace brim::door {

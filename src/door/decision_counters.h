@@ -1,14 +1,13 @@
 // How many decisions there were, for /metrics. Each shard counts for itself; readers add up.
 #pragma once
 
-#include <brim/decision.h>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include <brim/decision.h>
 #include "net/shard.h"
 
 namespace brim::door {

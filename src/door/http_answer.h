@@ -2,15 +2,14 @@
 // that they all keep one contract. Translates, and decides nothing.
 #pragma once
 
-#include <brim/decision.h>
-#include <brim/limit.h>
-
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <brim/decision.h>
+#include <brim/limit.h>
 #include "net/http.h"
 
 namespace brim::door {

@@ -1,11 +1,11 @@
 #include "door/http_answer.h"
 
+#include <map>
+#include <regex>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 namespace brim::door {
 namespace {

@@ -2,10 +2,10 @@
 // one a request.
 #pragma once
 
+#include <atomic>
+
 #include <brim/decision.h>
 #include <brim/limiter.h>
-
-#include <atomic>
 
 namespace brim::door {
 

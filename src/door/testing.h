@@ -2,8 +2,6 @@
 // so.
 #pragma once
 
-#include <brim/store.h>
-
 #include <deque>
 #include <map>
 #include <string>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <brim/store.h>
 #include "net/http.h"
 
 namespace brim::door {

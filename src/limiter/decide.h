@@ -1,11 +1,11 @@
 // The step "decision": from what the store found to what the caller is told. All of it is pure.
 #pragma once
 
+#include <span>
+
 #include <brim/decision.h>
 #include <brim/result.h>
 #include <brim/store.h>
-
-#include <span>
 
 namespace brim {
 

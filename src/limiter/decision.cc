@@ -1,5 +1,4 @@
 #include <brim/decision.h>
-
 #include "base/rounding.h"
 
 namespace brim {

@@ -3,8 +3,6 @@
 // A store that answers at once (memory) is asked in the caller's thread, with everything on the
 // stack: nothing is allocated. Any other store is asked with a copy of the lines that lives until
 // it answers; the callback holds no Limiter, which may be gone by then.
-#include <brim/limiter.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <brim/limiter.h>
 #include "base/assert.h"
 #include "limiter/decide.h"
 #include "limiter/match.h"

@@ -1,7 +1,3 @@
-#include <brim/limiter.h>
-
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -9,6 +5,10 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
+
+#include <brim/limiter.h>
 
 namespace brim {
 namespace {

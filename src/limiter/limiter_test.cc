@@ -1,14 +1,13 @@
-#include <brim/limiter.h>
-#include <brim/testing.h>
-
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <brim/limiter.h>
+#include <brim/testing.h>
 #include "limiter/match.h"
 
 namespace brim {

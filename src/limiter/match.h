@@ -5,7 +5,6 @@
 #include <brim/limiter.h>
 #include <brim/result.h>
 #include <brim/store.h>
-
 #include "policy/key.h"
 
 namespace brim {

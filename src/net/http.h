@@ -1,12 +1,13 @@
 // HTTP/1.1 as a door sees it: a request in, a response out. Knows nothing of limits.
 #pragma once
 
-#include <brim/function.h>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <brim/function.h>
 
 namespace brim::net {
 

@@ -1,12 +1,12 @@
 #include "net/http_listener.h"
 
+#include <cerrno>
+#include <utility>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <utility>
 
 namespace brim::net {
 namespace {

@@ -1,9 +1,10 @@
 // Accepts connections of one server on one shard. Internal to net.
 #pragma once
 
+#include <memory>
+
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
-#include <memory>
 
 #include "net/http_session.h"
 #include "net/timer_wheel.h"

@@ -1,10 +1,10 @@
 #include "net/http_parser.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace brim::net {
 namespace {

@@ -1,10 +1,10 @@
 #include "net/http_server.h"
 
-#include <unistd.h>
-
 #include <condition_variable>
 #include <mutex>
 #include <utility>
+
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "net/http_listener.h"

@@ -5,14 +5,13 @@
 // it.
 #pragma once
 
-#include <brim/result.h>
-
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <brim/result.h>
 #include "base/limits.h"
 #include "net/http.h"
 #include "net/listen_address.h"

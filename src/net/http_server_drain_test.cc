@@ -1,10 +1,11 @@
 // How a server begins and ends: drain, shutdown, unix sockets.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
 #include <fstream>
 #include <thread>
+
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "net/http_server_fixture.h"
 

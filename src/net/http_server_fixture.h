@@ -1,15 +1,15 @@
 // What the tests of HttpServer share: a handler, and a server on free ports.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "net/http_server.h"
 #include "net/test_client.h"

@@ -1,13 +1,14 @@
 #include "net/http_server.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-
 #include <ctime>
 #include <memory>
 #include <set>
 #include <thread>
+
+#include <sys/resource.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "net/http_server_fixture.h"
 

@@ -10,15 +10,16 @@
 // - a handler that has not resumed: none, the handler owes an answer. Nothing is read meanwhile.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "net/http.h"
 #include "net/http_parser.h"

@@ -1,8 +1,8 @@
 #include "net/http.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "net/http_writer.h"
 

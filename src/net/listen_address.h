@@ -1,11 +1,11 @@
 // Where a server listens, as text and as a value: `host:port`, `[v6]:port` or `unix:/path`.
 #pragma once
 
-#include <brim/result.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include <brim/result.h>
 
 namespace brim::net {
 

@@ -1,5 +1,9 @@
 #include "net/listen_socket.h"
 
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -8,10 +12,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <system_error>
 
 namespace brim::net {
 namespace {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <brim/result.h>
-
 #include "net/listen_address.h"
 
 namespace brim::net {

@@ -1,8 +1,8 @@
 #include "net/shard.h"
 
-#include <pthread.h>
-
 #include <string>
+
+#include <pthread.h>
 
 #include "base/assert.h"
 

@@ -1,17 +1,18 @@
 // A blocking HTTP client for tests: it sends bytes as they are, and gives up after ten seconds.
 #pragma once
 
+#include <chrono>
+#include <string>
+#include <string_view>
+
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <string>
-#include <string_view>
+#include <gtest/gtest.h>
 
 #include "net/listen_address.h"
 

@@ -1,10 +1,10 @@
 #include "net/timer_wheel.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace brim::net {
 namespace {

@@ -1,8 +1,8 @@
 #include "policy/did_you_mean.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace brim {
 namespace {

@@ -1,13 +1,13 @@
 #include "policy/key.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+
+#include <openssl/evp.h>
 
 #include "base/limits.h"
 

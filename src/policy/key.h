@@ -23,12 +23,12 @@
 // fall back to hashing the whole key) or choose another one.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include <brim/limit.h>
 #include <brim/result.h>
 #include <brim/store.h>
-
-#include <string>
-#include <string_view>
 
 namespace brim {
 

@@ -1,12 +1,12 @@
 // Two keys from any bytes: equal only for equal input, short, of safe bytes, and with one hash tag.
-#include <fuzzer/FuzzedDataProvider.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
+
+#include <fuzzer/FuzzedDataProvider.h>
 
 #include "base/assert.h"
 #include "policy/key.h"

@@ -1,8 +1,5 @@
 #include "policy/key.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -12,6 +9,9 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "base/limits.h"
 

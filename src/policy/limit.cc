@@ -1,10 +1,9 @@
-#include <brim/limit.h>
-
 #include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <string>
 
+#include <brim/limit.h>
 #include "base/rounding.h"
 #include "policy/limit_grammar.h"
 

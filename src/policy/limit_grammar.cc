@@ -2,14 +2,13 @@
 // word, its place, what would have been right there, and an example.
 #include "policy/limit_grammar.h"
 
-#include <brim/limit.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include <brim/limit.h>
 #include "base/limits.h"
 #include "base/text.h"
 #include "policy/did_you_mean.h"

@@ -9,13 +9,13 @@
 // or a line break in a limit is far more often a mistake than meant.
 #pragma once
 
-#include <brim/clock.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include <brim/clock.h>
 
 namespace brim {
 

@@ -1,12 +1,11 @@
 // Any bytes: no crash; what parses, reads back from its formatted text; what does not, says why in
 // printable ASCII.
-#include <brim/limit.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include <brim/limit.h>
 #include "base/assert.h"
 
 namespace brim {

@@ -1,13 +1,13 @@
 #include "policy/limit_grammar.h"
 
-#include <brim/limit.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <random>
 #include <string>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <brim/limit.h>
 #include "base/limits.h"
 
 namespace brim {

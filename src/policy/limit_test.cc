@@ -1,9 +1,10 @@
-#include <brim/limit.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <limits>
 #include <string>
+
+#include <gtest/gtest.h>
+
+#include <brim/limit.h>
 
 namespace brim {
 namespace {

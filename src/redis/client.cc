@@ -1,5 +1,13 @@
 #include "redis/client.h"
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -11,14 +19,6 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <optional>
-#include <random>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "redis/pipeline.h"
 

@@ -3,15 +3,14 @@
 // this is the thin loop that does what they say.
 #pragma once
 
-#include <brim/clock.h>
-#include <brim/function.h>
-#include <brim/result.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include <brim/clock.h>
+#include <brim/function.h>
+#include <brim/result.h>
 #include "base/limits.h"
 #include "redis/client_stats.h"
 #include "redis/command.h"

@@ -1,12 +1,6 @@
 // The client against real servers.
 #include "redis/client.h"
 
-#include <gtest/gtest.h>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -14,6 +8,11 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
 
 #include "support/redis_server.h"
 

@@ -7,10 +7,6 @@
 // Nothing that may have run is ever sent again.
 #pragma once
 
-#include <brim/clock.h>
-#include <brim/function.h>
-#include <brim/result.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,6 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include <brim/clock.h>
+#include <brim/function.h>
+#include <brim/result.h>
 #include "redis/client_stats.h"
 #include "redis/fifo.h"
 #include "redis/resp.h"

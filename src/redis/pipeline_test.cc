@@ -1,9 +1,9 @@
 #include "redis/pipeline.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/limits.h"
 #include "redis/command.h"

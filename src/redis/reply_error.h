@@ -1,10 +1,10 @@
 // What an error reply of the server means for a caller.
 #pragma once
 
-#include <brim/result.h>
-
 #include <string>
 #include <string_view>
+
+#include <brim/result.h>
 
 namespace brim::redis {
 

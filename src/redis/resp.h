@@ -3,14 +3,14 @@
 // the decoder uses again for the next reply, so that in steady state a reply allocates nothing.
 #pragma once
 
-#include <brim/result.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <brim/result.h>
 
 namespace brim::redis {
 

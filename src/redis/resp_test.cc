@@ -1,11 +1,11 @@
 #include "redis/resp.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/limits.h"
 #include "redis/command.h"

@@ -1,8 +1,8 @@
 #include "redis/script.h"
 
-#include <openssl/evp.h>
-
 #include <utility>
+
+#include <openssl/evp.h>
 
 #include "base/assert.h"
 #include "base/text.h"

@@ -5,13 +5,12 @@
 // empty. Plain bytes, as TimeLog is: whoever forgets a log calls Clear(). Thread-compatible.
 #pragma once
 
-#include <brim/limit.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
+#include <brim/limit.h>
 #include "base/assert.h"
 
 namespace brim {

@@ -1,10 +1,10 @@
 // What the embedded store forgets, and in which order.
-#include <brim/memory_store.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <chrono>
 
+#include <gtest/gtest.h>
+
+#include <brim/memory_store.h>
 #include "store/memory_store_testing.h"
 
 namespace brim {

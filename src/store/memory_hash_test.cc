@@ -1,10 +1,10 @@
 #include "store/memory_hash.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "store/memory_shard.h"
 

@@ -1,7 +1,5 @@
 // The embedded store against a slow, obvious model: every unit's time in a vector, every question
 // answered by counting.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +7,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "store/memory_store_testing.h"
 

@@ -8,14 +8,13 @@
 // so no step here takes longer than to read and move 64 KiB.
 #pragma once
 
-#include <brim/store.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
+#include <brim/store.h>
 #include "store/memory_hash.h"
 #include "store/memory_lock.h"
 #include "store/memory_slot.h"

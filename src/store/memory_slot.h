@@ -5,14 +5,13 @@
 // units of the limit are the Slot's), a SlotKind, a member of Slot::State and a case in Visit.
 #pragma once
 
-#include <brim/store.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 
+#include <brim/store.h>
 #include "algorithm/fixed_window.h"
 #include "algorithm/sliding_window.h"
 #include "algorithm/sliding_window_counter.h"

@@ -11,13 +11,13 @@
 // log that alone is larger than max_bytes cannot stay whoever goes for it: it is dropped at once,
 // unless it is limited now, and the others stay. max_bytes must hold the largest log that the
 // limits allow (5 to 10 bytes a unit).
-#include <brim/memory_store.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <mutex>
 
+#include <unistd.h>
+
+#include <brim/memory_store.h>
 #include "base/assert.h"
 #include "base/limits.h"
 #include "base/rounding.h"

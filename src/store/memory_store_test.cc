@@ -1,9 +1,9 @@
-#include <brim/memory_store.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <brim/memory_store.h>
 #include "store/memory_store_testing.h"
 
 namespace brim {

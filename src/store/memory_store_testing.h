@@ -1,14 +1,15 @@
 // What the tests of the embedded store share: short words for limits, lines and steps.
 #pragma once
 
-#include <brim/memory_store.h>
-#include <brim/testing.h>
-#include <gtest/gtest.h>
-
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <gtest/gtest.h>
+
+#include <brim/memory_store.h>
+#include <brim/testing.h>
 
 namespace brim {
 

@@ -1,8 +1,5 @@
 // The embedded store under several threads. What the thread sanitizer sees counts as much as the
 // numbers here.
-#include <brim/memory_store.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -10,6 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <brim/memory_store.h>
 #include "store/memory_lock.h"
 #include "store/memory_store_testing.h"
 

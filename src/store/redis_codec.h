@@ -2,15 +2,14 @@
 // lua/take_logs.lua describe it. Pure.
 #pragma once
 
-#include <brim/result.h>
-#include <brim/store.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include <brim/result.h>
+#include <brim/store.h>
 #include "redis/resp.h"
 
 namespace brim {

@@ -3,13 +3,14 @@
 #include "store/redis_store.h"
 
 #include <algorithm>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 
 #include "redis/command.h"
 #include "store/redis_codec.h"

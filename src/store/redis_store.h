@@ -4,15 +4,15 @@
 // leave in one write (src/redis). The server's clock decides, never ours.
 #pragma once
 
-#include <brim/store.h>
-
 #include <array>
 #include <atomic>
-#include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include <boost/asio/io_context.hpp>
+
+#include <brim/store.h>
 #include "redis/client.h"
 #include "redis/script.h"
 #include "store/scripts.h"

@@ -1,7 +1,7 @@
-#include <brim/store.h>
-
 #include <memory>
 #include <utility>
+
+#include <brim/store.h>
 
 namespace brim {
 

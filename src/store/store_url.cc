@@ -1,7 +1,5 @@
 #include "store/store_url.h"
 
-#include <brim/memory_store.h>
-
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include <brim/memory_store.h>
 #include "base/text.h"
 #include "store/redis_store.h"
 

@@ -1,11 +1,10 @@
 // Store URLs, as in --store, BRIM_STORE and the configuration.
 #pragma once
 
-#include <brim/result.h>
-
 #include <string_view>
 #include <variant>
 
+#include <brim/result.h>
 #include "redis/client.h"
 
 namespace brim {

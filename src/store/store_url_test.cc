@@ -1,8 +1,8 @@
 #include "store/store_url.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace brim {
 namespace {

@@ -1,10 +1,10 @@
 #include "store/time_log.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <deque>
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "algorithm/sliding_window.h"
 

@@ -1,13 +1,13 @@
 // The same scripts on every store: at, cost -> outcome, remaining, retry_after, reset_after, with
 // values one step either side of each edge. What a script says holds for memory, Redis and Valkey
 // alike.
-#include <brim/limiter.h>
-#include <gtest/gtest.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <brim/limiter.h>
 #include "conformance/store_under_test.h"
 
 namespace brim::testing {

@@ -1,9 +1,10 @@
 #include "conformance/model.h"
 
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <map>
 #include <optional>
+
+#include <boost/multiprecision/cpp_int.hpp>
 
 namespace brim::testing {
 namespace {

@@ -3,12 +3,12 @@
 // against it.
 #pragma once
 
-#include <brim/store.h>
-
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <brim/store.h>
 
 namespace brim::testing {
 

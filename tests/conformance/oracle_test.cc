@@ -1,10 +1,6 @@
 // Random programs of takes, peeks, charges, refunds, changes of limits and steps of time, on every
 // store, held against the model step by step. On failure the seed is printed and the program shrunk
 // to the steps that are needed. BRIM_ORACLE_SEED replays one, BRIM_ORACLE_PROGRAMS says how many.
-#include <brim/limiter.h>
-#include <brim/testing.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -13,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <brim/limiter.h>
+#include <brim/testing.h>
 #include "conformance/model.h"
 #include "conformance/store_under_test.h"
 

@@ -1,12 +1,11 @@
 #include "conformance/store_under_test.h"
 
-#include <brim/memory_store.h>
-#include <brim/testing.h>
-
 #include <map>
 #include <sstream>
 #include <string>
 
+#include <brim/memory_store.h>
+#include <brim/testing.h>
 #include "conformance/virtual_time.h"
 #include "store/redis_store.h"
 #include "support/redis_server.h"

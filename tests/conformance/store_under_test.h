@@ -2,11 +2,11 @@
 // them.
 #pragma once
 
-#include <brim/store.h>
-
 #include <memory>
 #include <ostream>
 #include <string>
+
+#include <brim/store.h>
 
 namespace brim::testing {
 

@@ -1,8 +1,9 @@
 // The embedded API as the README shows it, against an installed brim: prints what was admitted.
-#include <brim/brim.h>
-#include <brim/testing.h>
 #include <chrono>
 #include <iostream>
+
+#include <brim/brim.h>
+#include <brim/testing.h>
 
 using namespace std::chrono_literals;
 

@@ -1,10 +1,10 @@
 // Loaded into a program by LD_PRELOAD, it shifts the wall clock that the program sees by
 // SKEW_SECONDS; the monotonic clock stays. It stands for a replica whose clock is wrong.
+#include <cstdlib>
+
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <time.h>
-
-#include <cstdlib>
 
 namespace {
 

@@ -1,11 +1,11 @@
 // A log of 100,000 entries that expire at once must not stall the server: no command of brim takes
 // longer than 2 ms there, by the server's own slow log. (The server's own expiry of such a key is
 // docs/redis.md's matter.)
-#include <brim/limiter.h>
-#include <gtest/gtest.h>
-
 #include <string>
 
+#include <gtest/gtest.h>
+
+#include <brim/limiter.h>
 #include "support/redis_server.h"
 
 namespace brim::testing {

@@ -1,8 +1,5 @@
 // The user that docs/redis.md tells operators to make: it can do all that brim does, and it has no
 // right that nothing needs.
-#include <brim/limiter.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -12,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <brim/limiter.h>
 #include "support/redis_server.h"
 
 namespace brim::testing {

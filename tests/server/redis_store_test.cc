@@ -2,9 +2,6 @@
 // and on the server's clock, has to meet.
 #include "store/redis_store.h"
 
-#include <brim/limiter.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <set>
@@ -13,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <brim/limiter.h>
 #include "support/redis_server.h"
 
 namespace brim::testing {

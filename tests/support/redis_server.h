@@ -2,14 +2,14 @@
 // kept on disk. It ends with the object, and with the test program if that is killed.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace brim::testing {
 

@@ -1,12 +1,11 @@
 #include "door/admin/admin.h"
 
-#include <brim/version.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
+#include <brim/version.h>
 #include "door/ask.h"
 #include "door/http_answer.h"
 

@@ -5,10 +5,9 @@
 // While the store gives no answer checks follow the failure policy.
 #pragma once
 
-#include <brim/limiter.h>
-
 #include <string>
 
+#include <brim/limiter.h>
 #include "door/decision_counters.h"
 #include "door/store_watch.h"
 #include "net/http.h"

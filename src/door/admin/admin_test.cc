@@ -1,9 +1,9 @@
 #include "door/admin/admin.h"
 
-#include <brim/memory_store.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <brim/memory_store.h>
 #include "door/testing.h"
 
 namespace brim::door {

@@ -3,14 +3,13 @@
 // charged.
 #pragma once
 
-#include <brim/limit.h>
-#include <brim/limiter.h>
-#include <brim/result.h>
-
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <brim/limit.h>
+#include <brim/limiter.h>
+#include <brim/result.h>
 #include "door/decision_counters.h"
 #include "door/gateway/respond.h"
 #include "door/http_answer.h"

@@ -1,12 +1,12 @@
 #include "door/gateway/gateway.h"
 
-#include <brim/memory_store.h>
-#include <brim/testing.h>
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <brim/memory_store.h>
+#include <brim/testing.h>
 #include "door/testing.h"
 
 namespace brim::door {

@@ -5,11 +5,11 @@
 // A place stands inside a JSON string; its value is percent-decoded ('+' is a space) and escaped.
 #pragma once
 
-#include <brim/result.h>
-
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <brim/result.h>
 
 namespace brim::door {
 
