@@ -19,15 +19,16 @@ namespace {
 std::size_t allocations = 0;
 }
 
-// Counts what the hot path must not do.
-void* operator new(std::size_t size) {
+// Counts what the hot path must not do. Not inlined: g++ would take free() for the wrong partner of
+// new.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   void* memory = std::malloc(size);
   if (memory == nullptr) std::abort();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace brim {
 namespace {
