@@ -29,6 +29,9 @@ if(BRIM_SANITIZE)
   target_compile_options(brim_options INTERFACE
     -fsanitize=${BRIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(brim_options INTERFACE -fsanitize=${BRIM_SANITIZE})
+  # What g++ 12 thinks of the flow in instrumented code is often wrong, in the standard library's too; the
+  # plain build, with the same warnings as errors, has the say.
+  target_compile_options(brim_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-error>)
   if(BRIM_SANITIZE MATCHES "thread")
     # Asio uses atomic_thread_fence, which g++ warns about under the thread sanitizer.
     target_compile_options(brim_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
