@@ -83,7 +83,8 @@ class Limiter {
   Decision Refund(const CheckRequest& request, Receipt receipt);
 
   // The same without blocking. `done` is called exactly once: maybe before they return, maybe on a
-  // thread of the store; it must not block.
+  // thread of the store; it must not block. An embedded store answers inside the call: a `done`
+  // that asks again and again goes as deep.
   void CheckAsync(const CheckRequest& request, Done done);
   void CheckAsync(const CheckRequest& request, ReceiptDone done);
   void ChargeAsync(const CheckRequest& request, Done done);

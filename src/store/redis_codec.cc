@@ -1,8 +1,8 @@
 #include "store/redis_codec.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/rounding.h"
 #include "redis/command.h"
 
 namespace brim {
@@ -28,10 +28,6 @@ char Letter(Op op) {
   return '?';
 }
 
-std::int64_t WindowMs(const Limit& limit) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(limit.window()).count();
-}
-
 // As look.lua reads it.
 void AddLine(redis::Command& command, const Line& line) {
   const Limit& limit = line.limit;
@@ -40,7 +36,7 @@ void AddLine(redis::Command& command, const Line& line) {
                         limit.anchor() == Anchor::kAligned ? 'l' : '-'};
   command.Arg(AlgorithmOf(limit))
       .Arg(limit.capacity())
-      .Arg(WindowMs(limit))
+      .Arg(WholeMs(limit.window()))
       .Arg(line.cost)
       .Arg(std::string_view(flags, sizeof(flags)));
   if (limit.algorithm() == Algorithm::kTokenBucket) {
@@ -140,7 +136,7 @@ std::string EncodeLogs(std::span<const Line> lines, std::string_view sha1,
   command.Arg("EVALSHA").Arg(sha1).Arg(static_cast<std::int64_t>(lines.size()));
   for (const Line& line : lines) command.Arg(line.key.view());
   command.Arg(member);
-  for (const Line& line : lines) command.Arg(line.limit.units()).Arg(WindowMs(line.limit));
+  for (const Line& line : lines) command.Arg(line.limit.units()).Arg(WholeMs(line.limit.window()));
   return command.Take();
 }
 
