@@ -40,12 +40,24 @@ struct LimiterOptions {
   std::optional<bool> kill_switch = std::nullopt;
 };
 
+// A limit that counts for somebody or something else than the rest of its check: a cap that all
+// users of an upstream share, beside the user's own limits.
+struct LimitItem {
+  Limit limit;
+  std::string_view subject = {};                         // empty: that of the request
+  std::optional<std::string_view> scope = std::nullopt;  // unset: that of the request
+  std::optional<Units> cost = std::nullopt;              // 1 or more; unset: that of the request
+};
+
 // One question. The views are read before Check returns (or CheckAsync: nothing is kept).
 struct CheckRequest {
   std::string_view subject;            // who: must not be empty; any bytes
-  std::span<const Limit> limits = {};  // at most kMaxLines, with distinct keys; in any order
+  std::span<const Limit> limits = {};  // with distinct keys; in any order
   Units cost = 1;                      // 0 peeks: would one unit fit now? Nothing is written.
   std::string_view scope = {};         // what: keeps counters of one subject apart
+  // More limits of the same atomic check; all together at most kMaxLines. Of equal windows `limits`
+  // come first.
+  std::span<const LimitItem> items = {};
 };
 
 // Thread-safe. Borrows the store, which must outlive it.

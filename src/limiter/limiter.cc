@@ -311,7 +311,7 @@ void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
   std::size_t lines = 0;
   for (std::size_t i = first; i < last; ++i) {
     __builtin_prefetch(requests[i].subject.data());
-    lines += requests[i].limits.size();
+    lines += requests[i].limits.size() + requests[i].items.size();
   }
   asked->lines.reserve(lines);
   for (std::size_t i = first; i < last; ++i) {

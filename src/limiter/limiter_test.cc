@@ -214,6 +214,44 @@ TEST_F(LimiterTest, ScopesAreKeptApart) {
   EXPECT_FALSE(limiter_.Check({.subject = "u", .limits = limits, .scope = "chat"}).allowed());
 }
 
+TEST_F(LimiterTest, ItemsCountForTheirOwnSubjectScopeAndCost) {
+  const auto own = Limits("3 per minute; 100 per day");
+  const LimitItem cap{.limit = Limits("10 per minute token_bucket")[0],
+                      .subject = "upstream:openai",
+                      .scope = "",
+                      .cost = 4};
+  const auto check = [&](std::string_view subject, Units cost) {
+    return limiter_.Check(
+        {.subject = subject, .limits = own, .cost = cost, .scope = "chat", .items = {&cap, 1}});
+  };
+  EXPECT_TRUE(check("a", 1).allowed());
+  const Decision second = check("b", 1);
+  ASSERT_EQ(second.lines.size(), 3u);  // shortest first, of equal windows the request's own
+  EXPECT_EQ(second.lines[0].limit.units(), 3);
+  EXPECT_EQ(second.lines[0].remaining, 2);
+  EXPECT_EQ(second.lines[1].remaining, 2);
+  EXPECT_EQ(second.lines[2].limit.units(), 100);
+  const Decision refused = check("b", 1);  // by the cap that both share
+  EXPECT_EQ(refused.limit, 10);
+  EXPECT_EQ(refused.remaining, 2);
+  EXPECT_EQ(check("b", 0).lines[0].remaining, 2);  // the refusal charged nothing
+  EXPECT_TRUE(check("b", 0).allowed());            // a peek asks for one unit of each
+  EXPECT_EQ(limiter_.Check({.subject = "upstream:openai", .limits = {&cap.limit, 1}, .cost = 0})
+                .remaining,
+            2);
+}
+
+TEST_F(LimiterTest, ItemsWithoutSubjectScopeOrCostTakeTheRequests) {
+  const auto limits = Limits("5 per minute");
+  const LimitItem item{.limit = limits[0]};
+  limiter_.Check({.subject = "u", .cost = 2, .scope = "chat", .items = {&item, 1}});
+  EXPECT_EQ(limiter_.Check({.subject = "u", .limits = limits, .scope = "chat"}).remaining, 2);
+  const LimitItem free_of_charge{.limit = limits[0], .cost = 0};
+  const auto why = limiter_.Validate({.subject = "u", .items = {&free_of_charge, 1}});
+  ASSERT_FALSE(why);
+  EXPECT_EQ(why.error().field, "cost");
+}
+
 TEST_F(LimiterTest, ResetForgetsTheGivenLimitsAlone) {
   const auto minute = Limits("1 per minute");
   const auto both = Limits("1 per minute; 2 per day");

@@ -1,10 +1,8 @@
 #include "limiter/match.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
+#include <cstddef>
 #include <initializer_list>
-#include <numeric>
 #include <string>
 
 namespace brim {
@@ -37,41 +35,77 @@ Error SameKey(const Limit& one, const Limit& other) {
                             "different windows or algorithms"});
 }
 
+// One line of the check to be, with what it takes from the request filled in.
+struct Wanted {
+  const Limit* limit;
+  std::string_view subject;
+  std::string_view scope;
+  Units cost;
+};
+
+using WantedLines = StaticVector<Wanted, kMaxLines>;
+
+Error TooManyLimits(std::size_t count) {
+  return Invalid("limits", {std::to_string(count), " limits in one check; give at most ",
+                            std::to_string(kMaxLines), ", or split the check"});
+}
+
+Result<void> CheckItemCosts(const CheckRequest& request) {
+  for (const LimitItem& item : request.items) {
+    if (!item.cost || *item.cost > 0) continue;
+    return Invalid("cost", {"the cost ", std::to_string(*item.cost), " of \"",
+                            FormatLimit(item.limit), "\" is less than 1; give 1 or more"});
+  }
+  return {};
+}
+
+// Shortest window first, equal ones in the order given. Stable and without the heap; lists are
+// short, and nearly always sorted already.
+void Insert(const Wanted& wanted, WantedLines& lines) {
+  if (wanted.limit->mode() == Mode::kOff) return;
+  std::size_t at = lines.size();
+  lines.push_back(wanted);
+  for (; at > 0 && wanted.limit->window() < lines[at - 1].limit->window(); --at) {
+    lines[at] = lines[at - 1];
+  }
+  lines[at] = wanted;
+}
+
+Result<void> AddLine(const KeyOptions& options, Op op, const Wanted& wanted, CheckLines& lines) {
+  const Limit& limit = *wanted.limit;
+  if (auto fits = CheckCost(limit, op, wanted.cost); !fits) return fits;
+  const Result<Key> key = BuildKey(options, wanted.subject, wanted.scope, limit);
+  if (!key) return key.error();
+  for (const Line& other : lines) {
+    if (other.key == *key) return SameKey(other.limit, limit);
+  }
+  lines.Add(*key, limit, LineCost(wanted.cost));
+  return {};
+}
+
 }  // namespace
 
 Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, Op op,
                         CheckLines& lines) {
-  if (request.cost < 0) {
-    return Invalid("cost", {"cost ", std::to_string(request.cost),
-                            " is negative; give 1 or more, or 0 to peek"});
+  const auto& [subject, limits, cost, scope, items] = request;
+  if (cost < 0) {
+    return Invalid("cost",
+                   {"cost ", std::to_string(cost), " is negative; give 1 or more, or 0 to peek"});
   }
-  if (request.cost == 0 && (op == Op::kCharge || op == Op::kRefund)) {
+  if (cost == 0 && (op == Op::kCharge || op == Op::kRefund)) {
     return Invalid("cost", {"a charge or a refund of 0 does nothing; give 1 or more"});
   }
-  const std::span<const Limit> limits = request.limits;
-  if (limits.size() > kMaxLines) {
-    return Invalid("limits", {std::to_string(limits.size()), " limits in one check; at most ",
-                              std::to_string(kMaxLines)});
+  if (limits.size() + items.size() > kMaxLines) return TooManyLimits(limits.size() + items.size());
+  if (auto costs = CheckItemCosts(request); !costs) return costs;
+  WantedLines wanted;
+  for (const Limit& limit : limits) Insert({&limit, subject, scope, cost}, wanted);
+  for (const LimitItem& item : items) {
+    Insert({&item.limit, item.subject.empty() ? subject : item.subject, item.scope.value_or(scope),
+            op == Op::kPeek ? cost : item.cost.value_or(cost)},
+           wanted);
   }
-  std::array<std::uint8_t, kMaxLines> order;
-  std::iota(order.begin(), order.begin() + limits.size(), std::uint8_t{0});
-  // Stable and without the heap; lists are short, and nearly always sorted already.
-  for (std::size_t i = 1; i < limits.size(); ++i) {
-    for (std::size_t j = i; j > 0 && limits[order[j]].window() < limits[order[j - 1]].window();
-         --j) {
-      std::swap(order[j], order[j - 1]);
-    }
-  }
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    const Limit& limit = limits[order[i]];
-    if (limit.mode() == Mode::kOff) continue;
-    if (auto fits = CheckCost(limit, op, request.cost); !fits) return fits;
-    const Result<Key> key = BuildKey(options, request.subject, request.scope, limit);
-    if (!key) return key.error();
-    for (const Line& other : lines) {
-      if (other.key == *key) return SameKey(other.limit, limit);
-    }
-    lines.Add(*key, limit, LineCost(request.cost));
+  for (const Wanted& one : wanted) {
+    if (auto added = AddLine(options, op, one, lines); !added) return added;
   }
   return {};
 }

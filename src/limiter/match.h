@@ -14,8 +14,9 @@ inline constexpr Units kMaxLogCost = 64;
 
 // Fills `lines` (which must be empty) with one line a limit that is not off, shortest window first;
 // equal windows keep their order. A peek (cost 0) asks for one unit; a charge or refund costs at
-// least 1. kInvalid: empty subject, negative cost, more than kMaxLines, two limits under one key, a
-// scope beside a plain key, or a cost that an unweighted log cannot take. Pure.
+// least 1. kInvalid: empty subject, negative cost, an item's cost below 1, more than kMaxLines, two
+// limits under one key, a scope beside a plain key, or a cost that an unweighted log cannot take.
+// Pure.
 Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, Op op,
                         CheckLines& lines);
 
