@@ -11,26 +11,6 @@ unsigned char At(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-// The length of the valid UTF-8 sequence at `text[0]`, a byte of 0x80 or more; 0 if it is none
-// (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t Utf8Length(std::string_view text) {
-  const unsigned char lead = At(text, 0);
-  const std::size_t length = lead < 0xC2   ? 0
-                             : lead < 0xE0 ? 2
-                             : lead < 0xF0 ? 3
-                             : lead < 0xF5 ? 4
-                                           : 0;
-  if (length == 0 || text.size() < length) return 0;
-  const unsigned char second = At(text, 1);
-  const unsigned char lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (second < lowest || second > highest) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if ((At(text, i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
-
 void AppendEscaped(unsigned char byte, std::string& out) {
   switch (byte) {
     case '"':

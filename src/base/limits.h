@@ -17,6 +17,9 @@ inline constexpr std::size_t kMaxPrefixBytes = 32;
 inline constexpr std::size_t kMaxLimitTextBytes = 1024;
 inline constexpr std::size_t kMaxShownWordBytes = 32;  // of a word that a message repeats
 
+// JSON from outside.
+inline constexpr std::size_t kMaxJsonDepth = 32;  // of what is skipped; then: no valid JSON
+
 // The embedded store.
 inline constexpr std::size_t kMaxMemoryShards = 16'384;
 inline constexpr std::size_t kMaxSlotsReadPerCall = 8192;  // to evict; the next calls go on with it

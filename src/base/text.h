@@ -42,4 +42,8 @@ constexpr int HexValue(char c) {
 // part.
 bool AppendPercentDecoded(std::string_view text, std::string& out, char plus = '+');
 
+// The length of the valid UTF-8 sequence of more than one byte at the front of `text`; 0 if it is
+// none (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t Utf8Length(std::string_view text);
+
 }  // namespace brim
