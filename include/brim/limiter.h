@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,6 +66,7 @@ class Limiter {
  public:
   using Done = MoveOnlyFunction<void(const Decision&)>;
   using ReceiptDone = MoveOnlyFunction<void(const Decision&, Receipt)>;
+  using EachDone = std::function<void(std::size_t, const Decision&)>;
 
   explicit Limiter(Store& store, LimiterOptions options = {});
   Limiter(const Limiter&) = delete;
@@ -109,12 +111,19 @@ class Limiter {
   // length alone makes no check late.
   void CheckBatch(std::span<const CheckRequest> requests, std::span<Decision> decisions);
 
+  // The same without blocking: `done` is called exactly once for each request, with its index, in
+  // any order, otherwise as that of CheckAsync; of a request that makes no sense before it returns.
+  // All are asked at once: store_timeout is for the whole batch.
+  void CheckBatchAsync(std::span<const CheckRequest> requests, const EachDone& done);
+
   // Forgets what the subject used under these limits and this scope, and nothing else; tells how
   // many keys there were. Works while the kill switch is on. Blocks for at most store_timeout.
   Result<std::int64_t> Reset(const CheckRequest& request);
 
-  // Why Check would answer kInvalidLimit, with field ("subject", "limits", "cost") and remedy.
+  // Why Check would answer kInvalidLimit, with field ("subject", "limits", "cost") and remedy; or
+  // Charge or Refund, if `op` is theirs.
   Result<void> Validate(const CheckRequest& request) const;
+  Result<void> Validate(const CheckRequest& request, Op op) const;
 
   // What is wrong with the options. A Limiter made with wrong ones answers every check with
   // kInvalidLimit.
@@ -128,7 +137,6 @@ class Limiter {
 
  private:
   class Failover;
-  struct Batch;
   struct Call;
   struct Pending;
 
@@ -139,8 +147,7 @@ class Limiter {
   Decision Run(const CheckRequest& request, Call call, Receipt* receipt = nullptr);
   void RunAsync(const CheckRequest& request, Call call, ReceiptDone done);
   static Call RefundOf(const Receipt& receipt);
-  void AskSome(std::span<const CheckRequest> requests, std::size_t first,
-               const std::shared_ptr<Batch>& batch);
+  void AskSome(std::span<const CheckRequest> requests, std::size_t first, const EachDone& done);
 
   Store& store_;
   const Micros store_timeout_;

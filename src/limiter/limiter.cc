@@ -91,6 +91,30 @@ class Waiter {
   std::optional<T> value_;  // GUARDED_BY(mu_)
 };
 
+// How many calls of a batch are still open. Shared, as a Waiter is.
+class OpenCalls {
+ public:
+  void Begin(std::size_t calls) {
+    const std::lock_guard lock(mu_);
+    open_ += calls;
+  }
+  void End() {
+    const std::lock_guard lock(mu_);
+    if (--open_ == most_) few_enough_.notify_one();
+  }
+  void Wait(std::size_t for_at_most) {
+    std::unique_lock lock(mu_);
+    most_ = for_at_most;
+    few_enough_.wait(lock, [this] { return open_ <= most_; });
+  }
+
+ private:
+  std::mutex mu_;
+  std::condition_variable few_enough_;
+  std::size_t open_ = 0;  // GUARDED_BY(mu_)
+  std::size_t most_ = 0;  // GUARDED_BY(mu_); that may still be open when Wait() returns
+};
+
 }  // namespace
 
 // How to answer when the store does not; shared with the callbacks under way.
@@ -266,46 +290,31 @@ void Limiter::Ask(const Call& call, ReceiptDone done) {
   });
 }
 
-// What the callbacks of a batch share: they may come from another thread, one by one.
-struct Limiter::Batch {
-  std::span<Decision> decisions;
-  std::shared_ptr<Failover> failover;
-  std::mutex mu;
-  std::condition_variable few_enough;
-  std::size_t waiting = 0;  // GUARDED_BY(mu)
-  std::size_t most = 0;     // GUARDED_BY(mu); that may still wait when Wait() returns
-
-  void Expect(std::size_t answers) {
-    const std::lock_guard lock(mu);
-    waiting += answers;
-  }
-  void Answered() {
-    const std::lock_guard lock(mu);
-    if (--waiting == most) few_enough.notify_one();
-  }
-  void Wait(std::size_t for_at_most) {
-    std::unique_lock lock(mu);
-    most = for_at_most;
-    few_enough.wait(lock, [this] { return waiting <= most; });
-  }
-};
-
 void Limiter::CheckBatch(std::span<const CheckRequest> requests, std::span<Decision> decisions) {
   BRIM_ASSERT(requests.size() == decisions.size());
-  const auto batch = std::make_shared<Batch>();
-  batch->decisions = decisions;
-  batch->failover = failover_;
+  const auto open = std::make_shared<OpenCalls>();
+  const EachDone done = [open, decisions](std::size_t i, const Decision& decision) {
+    decisions[i] = decision;
+    open->End();
+  };
   for (std::size_t first = 0; first < requests.size(); first += kBatchStep) {
-    batch->Wait(kBatchStep);  // one step is on its way while the store works on another
-    AskSome(requests, first, batch);
+    open->Wait(kBatchStep);  // one step is on its way while the store works on another
+    open->Begin(std::min(kBatchStep, requests.size() - first));
+    AskSome(requests, first, done);
   }
-  batch->Wait(0);
+  open->Wait(0);
+}
+
+void Limiter::CheckBatchAsync(std::span<const CheckRequest> requests, const EachDone& done) {
+  for (std::size_t first = 0; first < requests.size(); first += kBatchStep) {
+    AskSome(requests, first, done);
+  }
 }
 
 // The lines of kBatchStep checks at a time, so that those of a long batch do not all lie in memory
 // at once when the store answers at once.
 void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
-                      const std::shared_ptr<Batch>& batch) {
+                      const EachDone& done) {
   const auto asked = std::make_shared<Asked>();
   const std::size_t last = std::min(requests.size(), first + kBatchStep);
   std::size_t lines = 0;
@@ -317,17 +326,20 @@ void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
   for (std::size_t i = first; i < last; ++i) {
     const Op op = OpOf(requests[i]);
     CheckLines check;
+    Decision decision;
     const bool valid = Match(requests[i], op, check).ok();
-    if (!AnswerAtOnce(kill_switch(), valid, check, batch->decisions[i])) asked->Add(op, check, i);
+    if (AnswerAtOnce(kill_switch(), valid, check, decision)) {
+      done(i, decision);
+    } else {
+      asked->Add(op, check, i);
+    }
   }
-  batch->Expect(asked->requests.size());
   store_.RunBatch(asked->requests, store_timeout_,
-                  [asked, batch](std::size_t i, Result<Taken> taken) {
+                  [asked, failover = failover_, done](std::size_t i, Result<Taken> taken) {
                     const Request& request = asked->requests[i];
-                    batch->decisions[asked->index[i]] =
-                        taken ? Decide(request.lines, *taken)
-                              : batch->failover->Answer(request.lines, request.op, taken.error());
-                    batch->Answered();
+                    done(asked->index[i],
+                         taken ? Decide(request.lines, *taken)
+                               : failover->Answer(request.lines, request.op, taken.error()));
                   });
 }
 
@@ -343,8 +355,12 @@ Result<std::int64_t> Limiter::Reset(const CheckRequest& request) {
 }
 
 Result<void> Limiter::Validate(const CheckRequest& request) const {
+  return Validate(request, OpOf(request));
+}
+
+Result<void> Limiter::Validate(const CheckRequest& request, Op op) const {
   CheckLines lines;
-  return Match(request, OpOf(request), lines);
+  return Match(request, op, lines);
 }
 
 Result<void> Limiter::ValidateOptions(const LimiterOptions& options) {

@@ -64,6 +64,42 @@ TEST(LimiterBatchTest, TheLengthOfABatchMakesNoCheckLate) {
   for (const Decision& decision : decisions) ASSERT_EQ(decision.reason, Reason::kFailOpen);
 }
 
+TEST(LimiterBatchTest, WithoutBlockingEachIsAnsweredOnceAndNonsenseAtOnce) {
+  std::vector<int> answers(100);
+  std::mutex mu;  // guards answers
+  std::condition_variable all;
+  SlowBatchStore store(99);  // one request makes no sense
+  const auto limits = ParseLimits("5 per minute").value();
+  std::vector<CheckRequest> requests(100, {.subject = "u", .limits = limits});
+  requests[70].subject = "";
+  Limiter limiter(store, {.on_failure = OnFailure::kOpen});
+  limiter.CheckBatchAsync(requests, [&](std::size_t i, const Decision& decision) {
+    EXPECT_EQ(decision.reason, i == 70 ? Reason::kInvalidLimit : Reason::kFailOpen);
+    const std::lock_guard lock(mu);
+    ++answers[i];
+    all.notify_one();
+  });
+  std::unique_lock lock(mu);
+  EXPECT_EQ(answers[70], 1);
+  all.wait(lock, [&] { return std::ranges::count(answers, 1) == 100; });
+}
+
+TEST(LimiterBatchTest, TheEmbeddedStoreAnswersABatchInOrderBeforeTheCallReturns) {
+  MemoryStore store;
+  Limiter limiter(store, {.kill_switch = false});
+  const auto limits = ParseLimits("90 per minute").value();
+  const std::vector<CheckRequest> requests(100, {.subject = "u", .limits = limits});
+  std::vector<std::size_t> order;
+  std::size_t allowed = 0;
+  limiter.CheckBatchAsync(requests, [&](std::size_t i, const Decision& decision) {
+    order.push_back(i);
+    allowed += decision.allowed() ? 1 : 0;
+  });
+  ASSERT_EQ(order.size(), 100u);
+  EXPECT_TRUE(std::ranges::is_sorted(order));
+  EXPECT_EQ(allowed, 90u);
+}
+
 TEST(LimiterBatchTest, AnEmptyBatchAsksNothing) {
   SlowBatchStore store(0);
   Limiter(store).CheckBatch({}, {});

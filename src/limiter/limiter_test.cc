@@ -241,6 +241,19 @@ TEST_F(LimiterTest, ItemsCountForTheirOwnSubjectScopeAndCost) {
             2);
 }
 
+TEST_F(LimiterTest, ValidatesForTheOperationThatIsMeant) {
+  const auto limits = Limits("5 per minute");
+  const auto field = [&](Units cost, Op op) {
+    const auto valid = limiter_.Validate({.subject = "u", .limits = limits, .cost = cost}, op);
+    return valid ? "" : valid.error().field;
+  };
+  EXPECT_EQ(field(0, Op::kPeek), "");
+  EXPECT_EQ(field(0, Op::kCharge), "cost");
+  EXPECT_EQ(field(0, Op::kRefund), "cost");
+  EXPECT_EQ(field(65, Op::kTake), "") << "it never fits, which is an answer";
+  EXPECT_EQ(field(65, Op::kCharge), "cost");
+}
+
 TEST_F(LimiterTest, ItemsWithoutSubjectScopeOrCostTakeTheRequests) {
   const auto limits = Limits("5 per minute");
   const LimitItem item{.limit = limits[0]};
