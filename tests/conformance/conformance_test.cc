@@ -1,6 +1,7 @@
 // The same scripts on every store: at, cost -> outcome, remaining, retry_after, reset_after, with
 // values one step either side of each edge. What a script says holds for memory, Redis and Valkey
 // alike.
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -611,6 +612,37 @@ TEST_P(SteppedBackTest, NoFreeQuotaAndNoLockOutBeyondTheWindow) {
     EXPECT_FALSE(behind.allowed());
     EXPECT_EQ(behind.retry_after, wait);
     EXPECT_EQ(behind.reset_after, wait);
+  }
+}
+
+// take_logs.lua spares commands by what it knows of a log's expiry. take.lua, which a wanted
+// receipt asks for, does not: on logs of their own both give the same answers, wherever time steps
+// and whoever takes the expiry away.
+TEST_P(SteppedBackTest, BothScriptsOfALogAgree) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  const auto limits = ParseLimits("3 per 5 ms; 5 per 20 ms; 9 per minute").value();
+  const auto under_test = MakeStoreUnderTest(GetParam());
+  Limiter limiter(under_test->store(), {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  Micros now{1h};
+  for (int i = 0; i < 1500; ++i) {
+    SCOPED_TRACE(i);
+    const Micros steps[] = {0us, 1us, 1ms, 1ms, 5ms, 7ms, 20ms, -1ms, -4ms, -7ms, 61s, -30s, 60s};
+    now += steps[random() % std::size(steps)];
+    under_test->SetTime(now);
+    if (random() % 40 == 0) under_test->LoseTtls();
+    Receipt receipt;
+    const Decision short_cut = limiter.Check({.subject = "a", .limits = limits});
+    const Decision general = limiter.Check({.subject = "b", .limits = limits}, receipt);
+    ASSERT_EQ(short_cut.outcome, general.outcome);
+    ASSERT_EQ(short_cut.remaining, general.remaining);
+    ASSERT_EQ(short_cut.retry_after, general.retry_after);
+    ASSERT_EQ(short_cut.lines.size(), general.lines.size());
+    for (std::size_t n = 0; n < general.lines.size(); ++n) {
+      ASSERT_EQ(short_cut.lines[n].remaining, general.lines[n].remaining) << n;
+      ASSERT_EQ(short_cut.lines[n].reset_after, general.lines[n].reset_after) << n;
+    }
   }
 }
 

@@ -9,19 +9,24 @@ local redis = {
       return {tostring(math.floor(virtual_now / 1000000)), tostring(virtual_now % 1000000)}
     end
     local now_ms = math.floor(virtual_now / 1000)
+    local function expires() return server.call('HGET', 'brim-test', 'ttl:' .. key) end
     local function expire_after(ttl)
       server.call('HSET', 'brim-test', 'ttl:' .. key, now_ms + ttl)
       return server.call('PEXPIRE', key, ttl + 3600000)
     end
     if command == 'PTTL' then
       if server.call('EXISTS', key) == 0 then return -2 end
-      local at = server.call('HGET', 'brim-test', 'ttl:' .. key)
+      local at = expires()
       return at and at - now_ms or -1
     elseif command == 'PEXPIRETIME' then
       if server.call('EXISTS', key) == 0 then return -2 end
-      return tonumber(server.call('HGET', 'brim-test', 'ttl:' .. key) or -1)
+      return tonumber(expires() or -1)
     elseif command == 'PEXPIREAT' then
-      return expire_after((...) - now_ms)
+      local to, condition = ...
+      local at = expires()
+      if condition == 'NX' and at then return 0 end
+      if condition == 'GT' and not (at and tonumber(to) > tonumber(at)) then return 0 end
+      return expire_after(to - now_ms)
     elseif command == 'UNLINK' then
       server.call('HDEL', 'brim-test', 'ttl:' .. key)
     elseif command == 'PEXPIRE' then
