@@ -44,6 +44,8 @@ class Cidr {
   bool Contains(const IpAddress& address) const {
     return address.is_v4() == base_.is_v4() && address.Masked(bits_) == base_;
   }
+  bool is_v4() const { return base_.is_v4(); }
+  int prefix() const { return bits_; }
   std::string ToString() const;
 
   bool operator==(const Cidr&) const = default;

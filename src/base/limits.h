@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace brim::limits {
 
@@ -25,6 +26,19 @@ inline constexpr std::size_t kMaxTokenBytes = 4096;       // of a token file
 
 // JSON from outside.
 inline constexpr std::size_t kMaxJsonDepth = 32;  // of what is skipped; then: no valid JSON
+
+// The configuration file.
+inline constexpr std::size_t kMaxConfigBytes = 1 << 20;
+inline constexpr std::size_t kMaxYamlDepth = 32;
+inline constexpr std::size_t kMaxYamlNodes = 500'000;   // those that aliases repeat included
+inline constexpr std::size_t kMaxRules = 20'000;        // tiers and routes
+inline constexpr std::size_t kMaxNameBytes = 64;        // of a tier, a route, a header
+inline constexpr std::size_t kMaxPathBytes = 1024;      // of a route
+inline constexpr std::size_t kMaxConfigIssues = 100;    // told; those behind them are not
+inline constexpr std::size_t kMaxShownLineBytes = 160;  // of a line that a message repeats
+
+// Of an unweighted log, which takes a cost of n as n entries.
+inline constexpr std::int64_t kMaxLogCost = 64;
 
 // The embedded store.
 inline constexpr std::size_t kMaxMemoryShards = 16'384;

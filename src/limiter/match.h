@@ -5,12 +5,13 @@
 #include <brim/limiter.h>
 #include <brim/result.h>
 #include <brim/store.h>
+#include "base/limits.h"
 #include "policy/key.h"
 
 namespace brim {
 
 // An unweighted log takes a cost of n as n entries; more than this in one call is refused.
-inline constexpr Units kMaxLogCost = 64;
+inline constexpr Units kMaxLogCost = limits::kMaxLogCost;
 
 // Fills `lines` (which must be empty) with one line a limit that is not off, shortest window first;
 // equal windows keep their order. A peek (cost 0) asks for one unit; a charge or refund costs at

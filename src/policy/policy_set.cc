@@ -72,13 +72,12 @@ std::optional<DenyForm> ParseDenyForm(std::string_view name) { return ValueOf(na
 std::string_view ModeName(Mode mode) { return NameOf(mode, kModes); }
 std::optional<Mode> ParseMode(std::string_view name) { return ValueOf(name, kModes); }
 
-std::vector<PolicyLimit> WithMode(std::vector<PolicyLimit> limits, Mode mode) {
-  if (mode == Mode::kEnforce) return limits;
+void ApplyMode(Mode mode, std::vector<PolicyLimit>& limits) {
   for (PolicyLimit& limit : limits) {
-    // A limit that is off stays off when the others are only watched.
-    if (limit.limit.mode() != Mode::kOff) limit.limit = limit.limit.WithMode(mode);
+    // What is off stays off when the others are only watched.
+    const bool own = mode == Mode::kEnforce || limit.own_mode == Mode::kOff;
+    limit.limit = limit.limit.WithMode(own ? limit.own_mode : mode);
   }
-  return limits;
 }
 
 }  // namespace brim

@@ -41,6 +41,7 @@ struct PolicyLimit {
   std::string subject = {};                         // constant, for a cap that all share; or empty
   std::optional<std::string> scope = std::nullopt;  // set but empty: none
   std::optional<Units> cost = std::nullopt;         // 1 or more
+  Mode own_mode = Mode::kEnforce;                   // what is in force when its tier or route is
 };
 
 struct Tier {
@@ -69,7 +70,8 @@ struct SubjectSource {
     kAnonymous,    // the constant "anonymous"
   };
   Kind kind = Kind::kPeerAddress;
-  std::string header = {};  // of kApiKey and kHeader
+  std::string header = {};            // of kApiKey and kHeader
+  bool from_trusted_proxies = false;  // of kHeader: else it is trusted from anybody
 };
 
 struct TierSource {
@@ -81,11 +83,16 @@ struct TierSource {
   std::string header = {};  // of kHeader
 };
 
+// The header in which the trusted proxies tell whom they speak for. Only this one is read: the
+// other a client may have written, and proxies that do not know it pass it on.
+enum class ProxyHeader : std::uint8_t { kXForwardedFor, kForwarded };
+
 struct IdentityPolicy {
   std::vector<SubjectSource> subject;  // the first that is present wins
   std::vector<TierSource> tier;        // likewise; none: the default tier
   std::string key_table;               // the file that the api_key sources look keys up in
   int ipv6_prefix = 64;                // bits of an IPv6 address that tell clients apart
+  ProxyHeader proxy_header = ProxyHeader::kXForwardedFor;
 };
 
 struct StorePolicy {
@@ -109,6 +116,7 @@ struct PolicySet {
   DenyForm deny = DenyForm::kMessage;  // where a route says nothing
   StorePolicy store;
   std::vector<Cidr> trusted_proxies;
+  bool trusts_unix = false;  // whoever connects to a unix socket is a trusted proxy, too
   IdentityPolicy identity;
   std::string default_tier;
   std::map<std::string, Tier, std::less<>> tiers;          // by name; never without the default one
@@ -132,7 +140,7 @@ std::optional<DenyForm> ParseDenyForm(std::string_view name);
 std::string_view ModeName(Mode mode);
 std::optional<Mode> ParseMode(std::string_view name);
 
-// The limits as they are when their tier or route has this mode: kEnforce leaves each its own.
-std::vector<PolicyLimit> WithMode(std::vector<PolicyLimit> limits, Mode mode);
+// Puts the limits under the mode of their tier or route: kEnforce leaves each its own.
+void ApplyMode(Mode mode, std::vector<PolicyLimit>& limits);
 
 }  // namespace brim

@@ -54,18 +54,21 @@ TEST(PolicySetTest, APathWithoutARouteHasNone) {
 }
 
 TEST(PolicySetTest, AModeCoversTheLimitsButThoseThatAreOff) {
-  const Limit limit = ParseLimit("5 per minute").value();
-  const std::vector<PolicyLimit> limits = {
-      {limit}, {limit.WithMode(Mode::kShadow)}, {limit.WithMode(Mode::kOff)}};
-  const auto modes = [](const std::vector<PolicyLimit>& all) {
+  using enum Mode;
+  std::vector<PolicyLimit> limits;
+  for (const Mode own : {kEnforce, kShadow, kOff}) {
+    limits.push_back({.limit = ParseLimit("5 per minute").value(), .own_mode = own});
+  }
+  const auto under = [&limits](Mode mode) {
+    ApplyMode(mode, limits);
     std::vector<Mode> modes;
-    for (const PolicyLimit& one : all) modes.push_back(one.limit.mode());
+    for (const PolicyLimit& one : limits) modes.push_back(one.limit.mode());
     return modes;
   };
-  using enum Mode;
-  EXPECT_EQ(modes(WithMode(limits, kEnforce)), (std::vector{kEnforce, kShadow, kOff}));
-  EXPECT_EQ(modes(WithMode(limits, kShadow)), (std::vector{kShadow, kShadow, kOff}));
-  EXPECT_EQ(modes(WithMode(limits, kOff)), (std::vector{kOff, kOff, kOff}));
+  EXPECT_EQ(under(kEnforce), (std::vector{kEnforce, kShadow, kOff}));
+  EXPECT_EQ(under(kOff), (std::vector{kOff, kOff, kOff}));
+  EXPECT_EQ(under(kShadow), (std::vector{kShadow, kShadow, kOff}));
+  EXPECT_EQ(under(kEnforce), (std::vector{kEnforce, kShadow, kOff}));
 }
 
 TEST(PolicySetTest, NamesAreReadBack) {
