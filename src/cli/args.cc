@@ -15,7 +15,8 @@
 namespace brim::cli {
 namespace {
 
-constexpr std::array<std::string_view, 4> kCommands = {"check", "demo", "inspect", "reset"};
+constexpr std::array<std::string_view, 6> kCommands = {"check", "check-config", "config",
+                                                       "demo",  "inspect",      "reset"};
 
 constexpr char kExamples[] = R"(Examples:
   brim demo
@@ -23,6 +24,8 @@ constexpr char kExamples[] = R"(Examples:
   brim check user_8421 --limit "5 per minute" --limit "100 per day"
   brim inspect user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
   brim reset user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
+  brim check-config brim.yaml
+  brim config show
 
 BRIM_STORE gives the store when --store does not; RATE_LIMIT_DISABLED=true switches limiting off.
 `brim COMMAND --help` tells more.)";
@@ -58,6 +61,21 @@ Exit code: 0, 2 bad usage, 3 the store gave no answer.
 
 Example:
   brim reset user_8421 --limit "5 per minute" --limit "100 per day" --store redis://127.0.0.1:6379/0)";
+
+constexpr char kCheckConfigExamples[] =
+    R"(Exit code: 0 the file can be served, 2 it cannot; stderr tells each mistake with its place.
+
+Examples:
+  brim check-config brim.yaml
+  brim check-config brim.yaml --json)";
+
+constexpr char kConfigShowExamples[] =
+    R"(Prints the file with what it leaves to the defaults; passwords are masked. Without a file, and without
+BRIM_CONFIG: the defaults. Exit code: 0, 2 the file cannot be served.
+
+Examples:
+  brim config show
+  brim config show brim.yaml)";
 
 void AddStore(CLI::App* command, StoreArgs& store) {
   command
@@ -101,6 +119,26 @@ void AddCost(CLI::App* command, Units& cost) {
       });
 }
 
+CLI::App* AddCheckConfig(CLI::App& app, ConfigArgs& args) {
+  CLI::App* command = app.add_subcommand("check-config", "Check a configuration file");
+  command->footer(kCheckConfigExamples);
+  command->add_option("file", args.file, "The file, like brim.yaml")->required();
+  command->add_flag("--json", args.json, "Print what is wrong as JSON");
+  return command;
+}
+
+// The command behind which `show` stands.
+CLI::App* AddConfig(CLI::App& app, ConfigArgs& args) {
+  CLI::App* config = app.add_subcommand("config", "Look at the configuration");
+  config->footer("`brim config show --help` tells more.");
+  config->require_subcommand(0, 1);
+  CLI::App* show = config->add_subcommand("show", "Print the whole configuration in force");
+  show->footer(kConfigShowExamples);
+  show->add_option("file", args.file, "The file, like brim.yaml")
+      ->default_str("$BRIM_CONFIG, else the defaults");
+  return config;
+}
+
 CLI::App* AddSubjectCommand(CLI::App& app, const std::string& name, const std::string& about,
                             const char* examples, SubjectArgs& args) {
   CLI::App* command = app.add_subcommand(name, about);
@@ -134,6 +172,22 @@ Printed RefuseCommand(std::string_view word) {
   return {text + "\nRun `brim` for the list.\n", kBadUsage};
 }
 
+// "brim config" of "brim config show".
+std::string ParentOf(const std::string& command) { return command.substr(0, command.rfind(' ')); }
+
+// The innermost command that was named: `show` of `config show`; null if there is none.
+CLI::App* ChosenIn(CLI::App& app, std::string& name) {
+  CLI::App* chosen = nullptr;
+  for (CLI::App* next = &app; next != nullptr;) {  // stops: at a command without a command
+    const auto inner = next->get_subcommands();
+    next = inner.empty() ? nullptr : inner.front();
+    if (next == nullptr) break;
+    chosen = next;
+    name += " " + chosen->get_name();
+  }
+  return chosen;
+}
+
 void TakeStore(StoreArgs& store, std::string environment_store) {
   store.from_command_line = !store.url.empty();
   if (store.from_command_line) return;
@@ -142,7 +196,7 @@ void TakeStore(StoreArgs& store, std::string environment_store) {
 
 }  // namespace
 
-Call ParseArgs(int argc, const char* const* argv, std::string environment_store) {
+Call ParseArgs(int argc, const char* const* argv, Environment environment) {
   if (const auto word = UnknownCommand(argc, argv)) return RefuseCommand(*word);
   CLI::App app("An exact rate limiter for every API, shared by all replicas.", "brim");
   app.footer(kExamples);
@@ -175,28 +229,39 @@ Call ParseArgs(int argc, const char* const* argv, std::string environment_store)
     command->add_flag("--json", subject.json, "Print the decision as JSON");
   }
   AddSubjectCommand(app, "reset", "Forget what a subject used", kResetExamples, subject);
+  ConfigArgs config;
+  const CLI::App* check_config = AddCheckConfig(app, config);
+  const CLI::App* config_command = AddConfig(app, config);
 
+  std::string command = "brim";
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    return Printed{chosen.empty() ? app.help() : chosen.front()->help("brim"), kOk};
+    CLI::App* const chosen = ChosenIn(app, command);
+    return Printed{chosen == nullptr ? app.help() : chosen->help(ParentOf(command)), kOk};
   } catch (const CLI::CallForVersion&) {
     return Printed{Version(), kOk};
   } catch (const CLI::Error& error) {
-    const auto chosen = app.get_subcommands();
-    const std::string command = chosen.empty() ? "brim" : "brim " + chosen.front()->get_name();
+    ChosenIn(app, command);
     return Printed{
         command + ": " + error.what() + "\nRun `" + command + " --help` for what it takes.\n",
         kBadUsage};
   }
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) return Printed{app.help(), kOk};
+  if (chosen.front() == check_config) return ConfigCall{ConfigCommand::kCheck, config};
+  if (chosen.front() == config_command) {
+    if (ChosenIn(app, command) == config_command) {
+      return Printed{config_command->help("brim"), kOk};
+    }
+    if (config.file.empty()) config.file = std::move(environment.config);
+    return ConfigCall{ConfigCommand::kShow, config};
+  }
   if (chosen.front() == demo_command) {
-    TakeStore(demo.store, std::move(environment_store));
+    TakeStore(demo.store, std::move(environment.store));
     return demo;
   }
-  TakeStore(subject.store, std::move(environment_store));
+  TakeStore(subject.store, std::move(environment.store));
   if (chosen.front() != inspect) {
     return SubjectCall{chosen.front() == check ? SubjectCommand::kCheck : SubjectCommand::kReset,
                        subject};

@@ -15,15 +15,27 @@ struct SubjectCall {
   SubjectArgs args;
 };
 
+enum class ConfigCommand { kCheck, kShow };
+
+struct ConfigCall {
+  ConfigCommand command;
+  ConfigArgs args;
+};
+
+// What stands in the environment for when the command line says nothing; empty if it is not set.
+struct Environment {
+  std::string store;   // BRIM_STORE
+  std::string config;  // BRIM_CONFIG
+};
+
 // Nothing to run: help, version, or what is wrong with the arguments.
 struct Printed {
   std::string text;
   int exit_code = kOk;  // kOk: for stdout; else for stderr
 };
 
-using Call = std::variant<Printed, DemoArgs, SubjectCall>;
+using Call = std::variant<Printed, DemoArgs, SubjectCall, ConfigCall>;
 
-// `environment_store` is the value of BRIM_STORE, for when there is no --store; empty if unset.
-Call ParseArgs(int argc, const char* const* argv, std::string environment_store);
+Call ParseArgs(int argc, const char* const* argv, Environment environment);
 
 }  // namespace brim::cli

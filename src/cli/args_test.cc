@@ -9,9 +9,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Call Parse(std::vector<const char*> args, std::string environment_store = "") {
+Call Parse(std::vector<const char*> args, Environment environment = {}) {
   args.insert(args.begin(), "brim");
-  return ParseArgs(static_cast<int>(args.size()), args.data(), std::move(environment_store));
+  return ParseArgs(static_cast<int>(args.size()), args.data(), std::move(environment));
 }
 
 Printed Print(std::vector<const char*> args) {
@@ -30,7 +30,8 @@ SubjectCall Subject(std::vector<const char*> args) {
 TEST(ArgsTest, AloneItPrintsItsCommands) {
   for (const Printed& printed : {Print({}), Print({"--help"}), Print({"-h"})}) {
     EXPECT_EQ(printed.exit_code, kOk);
-    for (const char* command : {"demo", "check", "inspect", "reset", "Examples:"}) {
+    for (const char* command :
+         {"demo", "check", "inspect", "reset", "check-config", "config", "Examples:"}) {
       EXPECT_THAT(printed.text, HasSubstr(command));
     }
   }
@@ -79,9 +80,9 @@ TEST(ArgsTest, InspectLooksAndResetForgets) {
 }
 
 TEST(ArgsTest, TheStoreIsTheArgumentElseTheEnvironmentElseMemory) {
-  const auto store = [](std::vector<const char*> args, std::string environment) {
+  const auto store = [](std::vector<const char*> args, const char* environment) {
     args.insert(args.begin(), {"demo"});
-    return std::get<DemoArgs>(Parse(args, std::move(environment))).store;
+    return std::get<DemoArgs>(Parse(args, {.store = environment, .config = ""})).store;
   };
   EXPECT_EQ(store({}, "").url, "memory://");
   EXPECT_EQ(store({}, "redis://env").url, "redis://env");
@@ -116,6 +117,31 @@ TEST(ArgsTest, BadUsageIsExitCode2AndSaysWhatToDo) {
     EXPECT_THAT(printed.text, HasSubstr("Run `brim")) << args.back();
   }
   EXPECT_THAT(Print({"chekc"}).text, HasSubstr("did you mean \"check\"?"));
+}
+
+TEST(ArgsTest, CheckConfigTakesAFile) {
+  const Call call =
+      Parse({"check-config", "brim.yaml", "--json"}, {.store = "", .config = "other.yaml"});
+  const auto* config = std::get_if<ConfigCall>(&call);
+  ASSERT_NE(config, nullptr);
+  EXPECT_EQ(config->command, ConfigCommand::kCheck);
+  EXPECT_EQ(config->args.file, "brim.yaml");
+  EXPECT_TRUE(config->args.json);
+  EXPECT_EQ(Print({"check-config"}).exit_code, kBadUsage);
+}
+
+TEST(ArgsTest, ConfigShowTakesAFileOrTheEnvironmentsOrNone) {
+  const auto file = [](const Call& call) {
+    const auto* config = std::get_if<ConfigCall>(&call);
+    return config != nullptr && config->command == ConfigCommand::kShow ? config->args.file : "no";
+  };
+  EXPECT_EQ(file(Parse({"config", "show", "a.yaml"}, {.store = "", .config = "b.yaml"})), "a.yaml");
+  EXPECT_EQ(file(Parse({"config", "show"}, {.store = "", .config = "b.yaml"})), "b.yaml");
+  EXPECT_EQ(file(Parse({"config", "show"})), "");
+  EXPECT_EQ(Print({"config"}).exit_code, kOk);
+  EXPECT_THAT(Print({"config"}).text, HasSubstr("show"));
+  EXPECT_THAT(Print({"config", "show", "--help"}).text, HasSubstr("brim config show"));
+  EXPECT_THAT(Print({"config", "show", "--nope"}).text, HasSubstr("brim config show: "));
 }
 
 }  // namespace

@@ -44,9 +44,17 @@ struct DemoArgs {
   StoreArgs store;
 };
 
+// brim check-config FILE | brim config show [FILE]
+struct ConfigArgs {
+  std::string file;  // of `config show`; empty: none, what holds without one
+  bool json = false;
+};
+
 int RunCheck(const SubjectArgs& args);
 int RunInspect(const SubjectArgs& args);
 int RunReset(const SubjectArgs& args);
 int RunDemo(const DemoArgs& args);
+int RunCheckConfig(const ConfigArgs& args);
+int RunConfigShow(const ConfigArgs& args);
 
 }  // namespace brim::cli

@@ -29,11 +29,27 @@ int Run(const SubjectCall& call) {
   return kBadUsage;
 }
 
+int Run(const ConfigCall& call) {
+  switch (call.command) {
+    case ConfigCommand::kCheck:
+      return RunCheckConfig(call.args);
+    case ConfigCommand::kShow:
+      return RunConfigShow(call.args);
+  }
+  return kBadUsage;
+}
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 }  // namespace
 }  // namespace brim::cli
 
 int main(int argc, char** argv) {
-  const char* store = std::getenv("BRIM_STORE");
-  const brim::cli::Call call = brim::cli::ParseArgs(argc, argv, store == nullptr ? "" : store);
+  const brim::cli::Call call = brim::cli::ParseArgs(
+      argc, argv,
+      {.store = brim::cli::Variable("BRIM_STORE"), .config = brim::cli::Variable("BRIM_CONFIG")});
   return std::visit([](const auto& chosen) { return brim::cli::Run(chosen); }, call);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/limits.h"
@@ -258,7 +259,12 @@ void ConfigReader::ErrorIn(const YamlNode& node, std::string_view name, std::str
 
 void ConfigReader::Add(ConfigIssue issue) {
   failed_ = failed_ || issue.severity == Severity::kError;
-  if (issues_.size() < limits::kMaxConfigIssues) issues_.push_back(std::move(issue));
+  if (issues_.size() == limits::kMaxConfigIssues) return;
+  const auto behind = [](const ConfigIssue& a, const ConfigIssue& b) {
+    return std::tie(a.place.line, a.place.column) < std::tie(b.place.line, b.place.column);
+  };
+  // Behind those of the same place: they keep their order.
+  issues_.insert(std::upper_bound(issues_.begin(), issues_.end(), issue, behind), std::move(issue));
 }
 
 }  // namespace brim

@@ -72,8 +72,8 @@ class ConfigReader {
   std::optional<std::pair<std::int64_t, std::string_view>> Quantity(const YamlNode& node);
 
   const std::string file_;
-  std::string field_;  // of the node being read: "gateway.routes[2].limits"
-  std::vector<ConfigIssue> issues_;
+  std::string field_;                // of the node being read: "gateway.routes[2].limits"
+  std::vector<ConfigIssue> issues_;  // in the order of their places
   bool failed_ = false;
 };
 

@@ -1,6 +1,5 @@
 #include "policy/config/load_config.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -196,10 +195,6 @@ LoadedConfig LoadConfig(std::string text, std::string_view file, const ConfigChe
   }
   if (!reader.failed()) loaded.policy = std::move(set);
   loaded.issues = reader.Take();
-  std::stable_sort(
-      loaded.issues.begin(), loaded.issues.end(), [](const ConfigIssue& a, const ConfigIssue& b) {
-        return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
-      });
   return loaded;
 }
 

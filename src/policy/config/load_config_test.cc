@@ -249,9 +249,11 @@ TEST(LoadConfigTest, NoMoreIssuesAreToldThanOneReads) {
   EXPECT_EQ(loaded.issues.size(), limits::kMaxConfigIssues);
 }
 
-TEST(LoadConfigTest, ANulByteIsTold) {
+TEST(LoadConfigTest, BytesThatAreNoTextAreTold) {
   EXPECT_THAT(Told(LoadConfig(std::string("deny: object\nx\0", 15), "brim.yaml")),
               ElementsAre(HasSubstr("2:2 : this is not YAML: a NUL byte")));
+  EXPECT_THAT(Told(LoadConfig("deny: \xC3\xA4\xFF\n", "brim.yaml")),
+              ElementsAre(HasSubstr("1:9 : this is not YAML: a byte that is no UTF-8")));
 }
 
 std::string ManyRoutes(int count) {

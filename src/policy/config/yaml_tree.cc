@@ -1,8 +1,8 @@
 #include "policy/config/yaml_tree.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -12,6 +12,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "base/limits.h"
+#include "base/text.h"
 
 namespace brim {
 namespace {
@@ -122,17 +123,29 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
+// What yaml-cpp would take in silence: it ends a text at its first NUL, and passes bytes on that
+// are no UTF-8.
+std::optional<YamlError> FindBadByte(std::string_view text) {
+  YamlPlace place{1, 1};
+  for (std::size_t i = 0; i < text.size();) {  // stops: each turn goes on by a character
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = byte < 0x80 ? 1 : Utf8Length(text.substr(i));
+    if (byte == 0) return YamlError{place, "a NUL byte: this is no text file"};
+    if (length == 0) return YamlError{place, "a byte that is no UTF-8: save the file as UTF-8"};
+    if (byte == '\n') {
+      place = {place.line + 1, 1};
+    } else {
+      place.column += static_cast<int>(length);
+    }
+    i += length;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::variant<YamlNode, YamlError> ParseYaml(std::string_view text) {
-  // yaml-cpp ends a text at its first NUL without a word.
-  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    const std::string_view before = text.substr(0, nul);
-    const auto line = std::count(before.begin(), before.end(), '\n');
-    const std::size_t start = before.find_last_of('\n') + 1;
-    return YamlError{{static_cast<int>(line) + 1, static_cast<int>(nul - start) + 1},
-                     "a NUL byte: this is no text file"};
-  }
+  if (const auto bad = FindBadByte(text)) return *bad;
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
