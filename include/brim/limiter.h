@@ -66,6 +66,7 @@ class Limiter {
  public:
   using Done = MoveOnlyFunction<void(const Decision&)>;
   using ReceiptDone = MoveOnlyFunction<void(const Decision&, Receipt)>;
+  using ResetDone = MoveOnlyFunction<void(Result<std::int64_t>)>;
   using EachDone = std::function<void(std::size_t, const Decision&)>;
 
   explicit Limiter(Store& store, LimiterOptions options = {});
@@ -119,6 +120,8 @@ class Limiter {
   // Forgets what the subject used under these limits and this scope, and nothing else; tells how
   // many keys there were. Works while the kill switch is on. Blocks for at most store_timeout.
   Result<std::int64_t> Reset(const CheckRequest& request);
+  // The same without blocking. `done` as that of CheckAsync.
+  void ResetAsync(const CheckRequest& request, ResetDone done);
 
   // Why Check would answer kInvalidLimit, with field ("subject", "limits", "cost") and remedy; or
   // Charge or Refund, if `op` is theirs.

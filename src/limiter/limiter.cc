@@ -344,14 +344,19 @@ void Limiter::AskSome(std::span<const CheckRequest> requests, std::size_t first,
 }
 
 Result<std::int64_t> Limiter::Reset(const CheckRequest& request) {
+  const auto waiter = std::make_shared<Waiter<Result<std::int64_t>>>();
+  ResetAsync(request,
+             [waiter](Result<std::int64_t> removed) { waiter->Complete(std::move(removed)); });
+  return waiter->Wait();
+}
+
+void Limiter::ResetAsync(const CheckRequest& request, ResetDone done) {
   CheckLines lines;
-  if (auto matched = Match(request, Op::kPeek, lines); !matched) return matched.error();
+  if (auto matched = Match(request, Op::kPeek, lines); !matched) return done(matched.error());
   std::vector<Key> keys;
   for (const Line& line : lines) keys.push_back(line.key);
-  const auto waiter = std::make_shared<Waiter<Result<std::int64_t>>>();
-  store_.Reset(keys, store_timeout_,
-               [waiter](Result<std::int64_t> removed) { waiter->Complete(std::move(removed)); });
-  return waiter->Wait();
+  if (keys.empty()) return done(0);
+  store_.Reset(keys, store_timeout_, std::move(done));
 }
 
 Result<void> Limiter::Validate(const CheckRequest& request) const {

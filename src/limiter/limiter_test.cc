@@ -274,6 +274,9 @@ TEST_F(LimiterTest, ResetForgetsTheGivenLimitsAlone) {
   EXPECT_EQ(limiter_.Reset({.subject = "u", .limits = minute}).value(), 0);
   EXPECT_EQ(limiter_.Check({.subject = "u", .limits = both, .cost = 0}).lines[1].remaining, 1);
   EXPECT_FALSE(limiter_.Check({.subject = "u", .limits = both, .scope = "chat"}).allowed());
+  const Limit off = minute[0].WithMode(Mode::kOff);
+  EXPECT_EQ(limiter_.Reset({.subject = "u", .limits = {&off, 1}}).value(), 0);
+  EXPECT_EQ(limiter_.Reset({.subject = "", .limits = both}).error().field, "subject");
 }
 
 TEST_F(LimiterTest, A8_KillSwitchAllowsEverythingAndTouchesNoStore) {
