@@ -15,12 +15,15 @@
 namespace brim::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kCommands = {"check", "check-config", "config",
-                                                       "demo",  "inspect",      "reset"};
+constexpr std::array<std::string_view, 7> kCommands = {"check",   "check-config", "config", "demo",
+                                                       "inspect", "reset",        "serve"};
+
+constexpr std::string_view kMemory = "memory://";
 
 constexpr char kExamples[] = R"(Examples:
   brim demo
   brim demo --store redis://127.0.0.1:6379/0 --algorithm fixed_window
+  brim serve --store redis://127.0.0.1:6379/0
   brim check user_8421 --limit "5 per minute" --limit "100 per day"
   brim inspect user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
   brim reset user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
@@ -38,6 +41,17 @@ Examples:
   brim demo
   brim demo --listen 127.0.0.1:0 --admin-listen 127.0.0.1:9090
   brim demo --store redis://127.0.0.1:6379/0 --algorithm fixed_window)";
+
+constexpr char kServeExamples[] =
+    R"(Services ask POST /v1/check, gateways ask /v1/auth. The admin pages are /healthz, /readyz and
+/metrics. What stands here goes before what the file says. An address is host:port, [v6]:port or
+unix:/path; port 0 takes a free one.
+
+Examples:
+  brim serve
+  brim serve --config brim.yaml
+  brim serve --listen unix:/run/brim/api.sock --store redis://127.0.0.1:6379/0
+  curl -i --json '{"subject": "user_8421", "limits": ["5 per minute"]}' 127.0.0.1:8080/v1/check)";
 
 constexpr char kCheckExamples[] =
     R"(Exit code: 0 allowed, 1 limited, 2 bad usage, 3 the store gave no answer.
@@ -188,10 +202,11 @@ CLI::App* ChosenIn(CLI::App& app, std::string& name) {
   return chosen;
 }
 
-void TakeStore(StoreArgs& store, std::string environment_store) {
+// `otherwise` is for when neither the command line nor the environment names one.
+void TakeStore(StoreArgs& store, std::string of_environment, std::string_view otherwise) {
   store.from_command_line = !store.url.empty();
   if (store.from_command_line) return;
-  store.url = environment_store.empty() ? "memory://" : std::move(environment_store);
+  store.url = of_environment.empty() ? otherwise : std::move(of_environment);
 }
 
 }  // namespace
@@ -218,6 +233,22 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
       ->capture_default_str();
   AddAlgorithm(demo_command, demo.algorithm);
   AddStore(demo_command, demo.store);
+
+  ServeArgs serve;
+  CLI::App* serve_command =
+      app.add_subcommand("serve", "Answer the checks of services and gateways");
+  serve_command->footer(kServeExamples);
+  serve_command->add_option("--config", serve.config, "The configuration file")
+      ->default_str("$BRIM_CONFIG, else none");
+  serve_command->add_option("--listen", serve.listen, "Where to serve the decision API")
+      ->default_str("127.0.0.1:8080");
+  serve_command->add_option("--gateway-listen", serve.gateway_listen,
+                            "Where to serve the gateway's routes");
+  serve_command->add_option("--admin-listen", serve.admin_listen, "Where to serve the admin pages")
+      ->default_str("127.0.0.1:9090");
+  serve_command->add_option("--shards", serve.shards, "Event loops; one a core if not given")
+      ->check(CLI::Range(1, 1024));
+  AddStore(serve_command, serve.store);
 
   SubjectArgs subject;
   CLI::App* check = AddSubjectCommand(app, "check", "Ask whether a subject may, and charge it",
@@ -258,10 +289,15 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
     return ConfigCall{ConfigCommand::kShow, config};
   }
   if (chosen.front() == demo_command) {
-    TakeStore(demo.store, std::move(environment.store));
+    TakeStore(demo.store, std::move(environment.store), kMemory);
     return demo;
   }
-  TakeStore(subject.store, std::move(environment.store));
+  if (chosen.front() == serve_command) {
+    if (serve.config.empty()) serve.config = std::move(environment.config);
+    TakeStore(serve.store, std::move(environment.store), "");  // the file may name one
+    return serve;
+  }
+  TakeStore(subject.store, std::move(environment.store), kMemory);
   if (chosen.front() != inspect) {
     return SubjectCall{chosen.front() == check ? SubjectCommand::kCheck : SubjectCommand::kReset,
                        subject};

@@ -31,7 +31,7 @@ TEST(ArgsTest, AloneItPrintsItsCommands) {
   for (const Printed& printed : {Print({}), Print({"--help"}), Print({"-h"})}) {
     EXPECT_EQ(printed.exit_code, kOk);
     for (const char* command :
-         {"demo", "check", "inspect", "reset", "check-config", "config", "Examples:"}) {
+         {"demo", "serve", "check", "inspect", "reset", "check-config", "config", "Examples:"}) {
       EXPECT_THAT(printed.text, HasSubstr(command));
     }
   }
@@ -40,12 +40,26 @@ TEST(ArgsTest, AloneItPrintsItsCommands) {
 }
 
 TEST(ArgsTest, EachCommandHelpsWithExamples) {
-  for (const char* command : {"demo", "check", "inspect", "reset"}) {
+  for (const char* command : {"demo", "serve", "check", "inspect", "reset"}) {
     const Printed printed = Print({command, "--help"});
     EXPECT_EQ(printed.exit_code, kOk);
     EXPECT_THAT(printed.text, HasSubstr("Example"));
     EXPECT_THAT(printed.text, HasSubstr("--store"));
   }
+}
+
+TEST(ArgsTest, ServeTakesAddressesAndAStore) {
+  const Call call = Parse({"serve", "--listen", "127.0.0.1:0", "--admin-listen", "unix:/a"},
+                          {.store = "redis://h", .config = "b.yaml"});
+  const auto* serve = std::get_if<ServeArgs>(&call);
+  ASSERT_NE(serve, nullptr);
+  EXPECT_EQ(serve->listen, "127.0.0.1:0");
+  EXPECT_EQ(serve->gateway_listen, "");
+  EXPECT_EQ(serve->admin_listen, "unix:/a");
+  EXPECT_EQ(serve->store.url, "redis://h");
+  EXPECT_EQ(serve->config, "b.yaml");
+  const Call bare = Parse({"serve"});
+  EXPECT_EQ(std::get<ServeArgs>(bare).store.url, "") << "the file may name a store";
 }
 
 TEST(ArgsTest, CheckTakesLimitsInAnyPlace) {

@@ -50,11 +50,22 @@ struct ConfigArgs {
   bool json = false;
 };
 
+// What is empty is as the configuration has it.
+struct ServeArgs {
+  std::string config;  // the file; empty: none
+  std::string listen;
+  std::string gateway_listen;
+  std::string admin_listen;
+  std::size_t shards = 0;  // 0: one a core
+  StoreArgs store;
+};
+
 int RunCheck(const SubjectArgs& args);
 int RunInspect(const SubjectArgs& args);
 int RunReset(const SubjectArgs& args);
 int RunDemo(const DemoArgs& args);
 int RunCheckConfig(const ConfigArgs& args);
 int RunConfigShow(const ConfigArgs& args);
+int RunServe(const ServeArgs& args);
 
 }  // namespace brim::cli

@@ -1,24 +1,20 @@
 // brim demo: a gateway with one built-in route, to try brim with nothing configured. With
 // fixed_window it is the plain recipe to the letter: one counter a client, denied calls count, its
 // own body.
-#include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <brim/limiter.h>
 #include <brim/version.h>
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/serving.h"
 #include "cli/shard_store.h"
 #include "cli/signals.h"
 #include "cli/subject.h"
-#include "door/admin/admin.h"
-#include "door/gateway/gateway.h"
-#include "net/http_server.h"
 
 namespace brim::cli {
 namespace {
@@ -26,109 +22,24 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char kPath[] = "/api/search";
-constexpr auto kLookAgain = 1s;  // at a lost store, when no request does
 
-std::size_t ShardCount(const DemoArgs& args) {
-  return args.shards != 0 ? args.shards : std::max(1u, std::thread::hardware_concurrency());
-}
-
-door::Route DemoRoute(Algorithm algorithm) {
+// GET /api/search?q=..., 5 a minute and X-Client-Id.
+std::shared_ptr<const PolicySet> DemoPolicy(Algorithm algorithm) {
+  PolicySet set = DefaultPolicySet();
+  set.identity.subject.insert(set.identity.subject.begin(),
+                              {SubjectSource::Kind::kHeader, "X-Client-Id"});
+  RoutePolicy route{.name = "search", .path = kPath, .limits = {}};
+  route.respond = R"({"query": "${query.q}", "results": []})";
   LimitSpec spec{.units = 5, .window = 1min, .algorithm = algorithm};
-  door::DenyBody deny = door::DenyBody::kMessage;
   if (algorithm == Algorithm::kFixedWindow) {
     spec.count = Count::kAll;
     spec.key = KeyForm::kPlain;
-    deny = door::DenyBody::kObject;
+    route.deny = DenyForm::kObject;
   }
-  return {
-      .name = "search",
-      .path = kPath,
-      .limits = {Limit::Create(spec).value()},
-      .deny = deny,
-      .respond = door::RespondTemplate::Parse(R"({"query": "${query.q}", "results": []})").value()};
+  route.limits.push_back({.limit = Limit::Create(spec).value()});
+  set.routes.emplace(route.path, std::move(route));
+  return std::make_shared<PolicySet>(std::move(set));
 }
-
-// All that serves, in the order of ownership: later parts use earlier ones.
-class Demo {
- public:
-  // The store must be of these shards; both are the caller's until the Demo has stopped.
-  Demo(net::Shards& shards, Store& store, const DemoArgs& args)
-      : shards_(shards),
-        limiter_(store, {.store_timeout = std::chrono::milliseconds(args.store_timeout_ms)}),
-        counters_(shards.size()),
-        gateway_({DemoRoute(args.algorithm)}, limiter_, counters_, watch_),
-        admin_(limiter_, counters_, watch_),
-        gateway_server_(shards, gateway_),
-        admin_server_(shards, admin_) {}
-
-  Result<void> Listen(const DemoArgs& args) {
-    if (auto bound = ListenOn(args.listen, gateway_server_); !bound) return bound;
-    if (args.admin_listen.empty()) return {};
-    return ListenOn(args.admin_listen, admin_server_);
-  }
-
-  void Start(Store& store) {
-    shards_.Start();
-    if (limiter_.kill_switch()) {
-      Log(LogLevel::kWarning, "kill_switch_on",
-          {{"reason", "RATE_LIMIT_DISABLED"}, {"effect", "nothing is limited"}});
-    }
-    // With time to connect: a store that is only slow to come up is not lost.
-    Limiter patient(store, {.store_timeout = 1s,
-                            .on_failure = OnFailure::kClosed,
-                            .kill_switch = limiter_.kill_switch()});
-    watch_.Saw(patient.Check(door::StoreProbe()));
-    Log(LogLevel::kInfo, "gateway_listening", {{"address", gateway_address()}});
-    for (const std::string& address : admin_server_.addresses()) {
-      Log(LogLevel::kInfo, "admin_listening", {{"address", address}});
-    }
-  }
-
-  void Serve(Signals& signals) {
-    while (true) {  // stops: at a signal
-      switch (signals.Wait(kLookAgain)) {
-        case Signals::Event::kEnd:
-          return;
-        case Signals::Event::kReload:
-          Log(LogLevel::kInfo, "reload_ignored", {{"reason", "the demo has no configuration"}});
-          break;
-        case Signals::Event::kNone:
-          if (watch_.error() != StoreError::kNone) watch_.Saw(limiter_.Check(door::StoreProbe()));
-          break;
-      }
-    }
-  }
-
-  void Stop() {
-    Log(LogLevel::kInfo, "draining");
-    gateway_server_.Drain();
-    admin_server_.Drain();
-    shards_.Stop();
-    Log(LogLevel::kInfo, "stopped");
-  }
-
-  std::string gateway_address() const { return gateway_server_.addresses().front(); }
-
- private:
-  static Result<void> ListenOn(const std::string& text, net::HttpServer& server) {
-    const auto address = net::ParseListenAddress(text);
-    if (!address) return address.error();
-    const Result<void> bound = server.Listen(*address);
-    if (bound) return {};
-    Error error = bound.error();
-    error.message += "; choose another address (port 0 takes a free one)";
-    return error;
-  }
-
-  net::Shards& shards_;
-  Limiter limiter_;
-  door::DecisionCounters counters_;
-  door::StoreWatch watch_;
-  door::Gateway gateway_;
-  door::Admin admin_;
-  net::HttpServer gateway_server_;
-  net::HttpServer admin_server_;
-};
 
 // The arguments with which curl reaches the address.
 std::string CurlTarget(const std::string& address) {
@@ -173,17 +84,22 @@ void PrintWhatToTry(const DemoArgs& args, const std::string& address) {
 
 int RunDemo(const DemoArgs& args) {
   Signals signals;
-  net::Shards shards(ShardCount(args));
+  net::Shards shards(ShardCount(args.shards));
   auto store = OpenShardStore(args.store.url, shards);
   if (!store) return FailUsage("demo", store.error());
   WarnOfPassword(args.store);
-  Demo demo(shards, **store, args);
-  if (auto bound = demo.Listen(args); !bound) return FailUsage("demo", bound.error());
-  demo.Start(**store);
-  PrintWhatToTry(args, demo.gateway_address());
-  demo.Serve(signals);
-  demo.Stop();
-  // Now that no loop runs: calls still under way are answered while the gateway is there to take
+  Serving serving(shards, **store,
+                  {.store_timeout = std::chrono::milliseconds(args.store_timeout_ms)},
+                  door::ServedPolicy::Make(DemoPolicy(args.algorithm)).value());
+  const ListenArgs listen{.api = "", .gateway = args.listen, .admin = args.admin_listen};
+  if (auto bound = serving.Listen(listen); !bound) return FailUsage("demo", bound.error());
+  serving.Start();
+  PrintWhatToTry(args, serving.gateway_address());
+  serving.Serve(signals, [] {
+    Log(LogLevel::kInfo, "reload_ignored", {{"reason", "the demo has no configuration"}});
+  });
+  serving.Stop();
+  // Now that no loop runs: calls still under way are answered while the doors are there to take
   // them.
   store->reset();
   return kOk;

@@ -17,6 +17,8 @@ int Run(const Printed& printed) {
 
 int Run(const DemoArgs& args) { return RunDemo(args); }
 
+int Run(const ServeArgs& args) { return RunServe(args); }
+
 int Run(const SubjectCall& call) {
   switch (call.command) {
     case SubjectCommand::kCheck:

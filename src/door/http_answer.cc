@@ -1,79 +1,30 @@
 #include "door/http_answer.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "base/json_writer.h"
-#include "base/rounding.h"
-#include "base/text.h"
+#include "door/rate_headers.h"
 
 namespace brim::door {
 namespace {
 
-// The IETF draft on rate-limit headers is moving: its names stand here alone.
-constexpr std::string_view kPolicyField = "RateLimit-Policy";
-constexpr std::string_view kStateField = "RateLimit";
-constexpr std::string_view kQuota = ";q=";
-constexpr std::string_view kWindow = ";w=";
-constexpr std::string_view kRemaining = ";r=";
-constexpr std::string_view kTimeToFit = ";t=";
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kProblemJson = "application/problem+json";
+constexpr std::string_view kQuotaExceeded =
+    "https://iana.org/assignments/http-problem-types#quota-exceeded";
+constexpr std::string_view kQuotaExceededTitle =
+    "Request cannot be satisfied as assigned quota has been exceeded";
+constexpr std::string_view kReducedCapacity =
+    "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+constexpr std::string_view kReducedCapacityTitle =
+    "Request cannot be satisfied due to temporary server capacity constraints";
 
 constexpr std::string_view kExceeded = "Rate limit exceeded";
 constexpr std::string_view kUnavailable = "Rate limiter unavailable";
 constexpr std::string_view kInvalid = "Invalid rate-limit request";
 
-std::int64_t SecondsUp(Micros duration) { return RetryAfterSeconds(duration).value_or(0); }
-
 std::int64_t Millis(Micros duration) { return RetryAfterMillis(duration).value_or(0); }
-
-void AppendParameter(std::string_view name, std::int64_t value, std::string& out) {
-  out += name;
-  out += Decimal(value).view();
-}
-
-bool CanEverFit(const Decision& decision) { return decision.retry_after != kNever; }
-
-// Whether the line's wait is what keeps this check out: shadow lines refuse nobody.
-bool Refuses(const LineDecision& line) {
-  return line.limit.mode() == Mode::kEnforce && line.fit == Fit::kOver;
-}
-
-// Straight into the header block: one value for all lines, without a string between. Nothing in it
-// comes from a client.
-void AddStateHeader(const Decision& decision, const PolicyHeader& policy, std::string& headers) {
-  const std::size_t known = std::min(decision.lines.size(), policy.size());
-  if (known == 0) return;
-  headers += kStateField;
-  for (std::size_t i = 0; i < known; ++i) {
-    const LineDecision& line = decision.lines[i];
-    headers += i == 0 ? ": " : ", ";
-    headers += policy.name(i);
-    AppendParameter(kRemaining, line.remaining, headers);
-    if (!decision.allowed() && Refuses(line)) {
-      AppendParameter(kTimeToFit, SecondsUp(line.retry_after), headers);
-    }
-  }
-  headers += "\r\n";
-}
-
-void AddRetryHeaders(const Decision& decision, net::HttpResponse& response) {
-  if (!CanEverFit(decision)) return response.AddHeader("x-should-retry", "false");
-  response.AddHeader("Retry-After", SecondsUp(decision.retry_after));
-  response.AddHeader("retry-after-ms", Millis(decision.retry_after));
-}
-
-// When the cost fits, or when all is fresh again.
-std::int64_t ResetSeconds(const Decision& decision) {
-  const bool waits = !decision.allowed() && CanEverFit(decision);
-  return SecondsUp(waits ? decision.retry_after : decision.reset_after);
-}
-
-// In which its quota comes back: the window, or for a token bucket the time to refill it whole.
-Micros RefillTime(const Limit& limit) {
-  if (limit.algorithm() != Algorithm::kTokenBucket) return limit.window();
-  return Micros(DivideUp(limit.burst() * limit.interval(), limit.ticks_per_us()));
-}
 
 std::string_view Detail(const Decision& decision) {
   if (decision.reason == Reason::kFailClosed) return kUnavailable;
@@ -114,6 +65,11 @@ void WriteLine(const LineDecision& line, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteStoreError(const Decision& decision, JsonWriter& json) {
+  if (decision.store_error == StoreError::kNone) return;
+  json.Key("store_error").String(StoreErrorName(decision.store_error));
+}
+
 void AppendObjectBody(const Decision& decision, std::string& body) {
   JsonWriter json(body);
   json.BeginObject().Key("detail").BeginObject();
@@ -123,29 +79,25 @@ void AppendObjectBody(const Decision& decision, std::string& body) {
   json.EndObject().EndObject();
 }
 
-}  // namespace
-
-PolicyHeader::PolicyHeader(std::span<const Limit> limits) {
-  std::vector<Limit> lines;
-  for (const Limit& limit : limits) {
-    if (limit.mode() == Mode::kOff) continue;
-    const auto behind =
-        std::upper_bound(lines.begin(), lines.end(), limit,
-                         [](const Limit& a, const Limit& b) { return a.window() < b.window(); });
-    lines.insert(behind, limit);
-  }
-  std::size_t same = 0;  // lines of this window so far: their names must differ
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    same = i != 0 && lines[i].window() == lines[i - 1].window() ? same + 1 : 1;
-    std::string name = '"' + WindowName(lines[i].window());
-    if (same > 1) name += '-' + std::to_string(same);
-    names_.push_back(name + '"');
-    if (i != 0) value_ += ", ";
-    value_ += names_.back();
-    AppendParameter(kQuota, lines[i].capacity(), value_);
-    AppendParameter(kWindow, SecondsUp(RefillTime(lines[i])), value_);
-  }
+// The problem types that the draft on rate-limit headers registers, beside what all bodies tell.
+void AppendProblemBody(const Decision& decision, int status, std::string& body) {
+  const bool is_over = decision.reason != Reason::kFailClosed;
+  JsonWriter json(body);
+  json.BeginObject();
+  json.Key("type").String(is_over ? kQuotaExceeded : kReducedCapacity);
+  json.Key("title").String(is_over ? kQuotaExceededTitle : kReducedCapacityTitle);
+  json.Key("status").Int(status);
+  json.Key("detail").String(Detail(decision));
+  json.Key("reason").String(ReasonName(decision.reason));
+  WriteStoreError(decision, json);
+  WriteOptional("retry_after", RetryAfterSeconds(decision.retry_after), json);
+  WriteOptional("retry_after_ms", RetryAfterMillis(decision.retry_after), json);
+  json.Key("violated-policies").BeginArray();
+  if (decision.line >= 0) json.String(LineName(decision, static_cast<std::size_t>(decision.line)));
+  json.EndArray().EndObject();
 }
+
+}  // namespace
 
 int DecisionStatus(const Decision& decision) {
   if (decision.allowed()) return 200;
@@ -154,27 +106,13 @@ int DecisionStatus(const Decision& decision) {
   return 429;
 }
 
-void AddDecisionHeaders(const Decision& decision, const PolicyHeader& policy,
-                        net::HttpResponse& response) {
-  if (decision.window > Micros{0}) {
-    response.AddHeader("X-RateLimit-Limit", decision.limit);
-    response.AddHeader("X-RateLimit-Remaining", decision.allowed() ? decision.remaining : 0);
-    response.AddHeader("X-RateLimit-Window", WindowName(decision.window));
-    response.AddHeader("X-RateLimit-Reset", ResetSeconds(decision));
-  }
-  if (!policy.value().empty()) response.AddHeader(kPolicyField, policy.value());
-  AddStateHeader(decision, policy, response.headers);
-  if (!decision.allowed()) AddRetryHeaders(decision, response);
-}
-
-void AppendDecisionBody(const Decision& decision, std::string& body) {
+void AppendDecisionBody(const Decision& decision, std::string& body, std::optional<int> status) {
   JsonWriter json(body);
   json.BeginObject();
+  if (status) json.Key("status").Int(*status);
   json.Key("allowed").Bool(decision.allowed());
   json.Key("reason").String(ReasonName(decision.reason));
-  if (decision.store_error != StoreError::kNone) {
-    json.Key("store_error").String(StoreErrorName(decision.store_error));
-  }
+  WriteStoreError(decision, json);
   if (!decision.allowed()) json.Key("detail").String(Detail(decision));
   json.Key("limit").Int(decision.limit);
   json.Key("remaining").Int(decision.remaining);
@@ -187,29 +125,46 @@ void AppendDecisionBody(const Decision& decision, std::string& body) {
   json.EndArray().EndObject();
 }
 
-void AnswerRefusal(const Decision& decision, const PolicyHeader& policy, DenyBody form,
-                   net::HttpResponse& response) {
-  response.status = DecisionStatus(decision);
-  response.AddHeader("Content-Type", "application/json");
-  AddDecisionHeaders(decision, policy, response);
+void AnswerDecision(const Decision& decision, int status, HeaderFamilies families,
+                    net::HttpResponse& response) {
+  response.status = status;
+  response.AddHeader("Content-Type", kJson);
+  AddDecisionHeaders(decision, families, response);
+  AppendDecisionBody(decision, response.body);
+}
+
+void AnswerRefusal(const Decision& decision, const AnswerForm& form, net::HttpResponse& response) {
+  const int status = DecisionStatus(decision);
+  response.status = status == 429 ? form.deny_status : status;
+  response.AddHeader("Content-Type", form.deny == DenyForm::kProblem ? kProblemJson : kJson);
+  AddDecisionHeaders(decision, form.headers, response);
   response.body.clear();
-  if (form == DenyBody::kObject) {
-    AppendObjectBody(decision, response.body);
-  } else {
-    AppendDecisionBody(decision, response.body);
+  switch (form.deny) {
+    case DenyForm::kMessage:
+      return AppendDecisionBody(decision, response.body);
+    case DenyForm::kObject:
+      return AppendObjectBody(decision, response.body);
+    case DenyForm::kProblem:
+      return AppendProblemBody(decision, response.status, response.body);
   }
+}
+
+void AppendErrorBody(std::string_view error, std::string_view field, std::string& body,
+                     std::optional<int> status) {
+  JsonWriter json(body);
+  json.BeginObject();
+  if (status) json.Key("status").Int(*status);
+  json.Key("error").String(error);
+  if (!field.empty()) json.Key("field").String(field);
+  json.Key("detail").String(error).EndObject();
 }
 
 void AnswerError(int status, std::string_view error, std::string_view field,
                  net::HttpResponse& response) {
   response.status = status;
-  response.AddHeader("Content-Type", "application/json");
+  response.AddHeader("Content-Type", kJson);
   response.body.clear();
-  JsonWriter json(response.body);
-  json.BeginObject();
-  json.Key("error").String(error);
-  if (!field.empty()) json.Key("field").String(field);
-  json.Key("detail").String(error).EndObject();
+  AppendErrorBody(error, field, response.body);
 }
 
 }  // namespace brim::door

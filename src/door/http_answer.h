@@ -2,58 +2,44 @@
 // that they all keep one contract. Translates, and decides nothing.
 #pragma once
 
-#include <cstddef>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <brim/decision.h>
-#include <brim/limit.h>
+#include <brim/result.h>
 #include "net/http.h"
+#include "policy/policy_set.h"
 
 namespace brim::door {
 
-// The body of a refusal.
-enum class DenyBody {
-  kMessage,  // the whole decision: {"allowed": false, ..., "detail": "Rate limit exceeded", ...}
-  kObject,   // {"detail": {"error": "rate limit exceeded", "retry_after": 12}}
-};
-
-// What the headers say of the limits of a check, made once for a route. Immutable.
-class PolicyHeader {
- public:
-  explicit PolicyHeader(std::span<const Limit> limits);
-
-  // The value of RateLimit-Policy; empty without limits: `"minute";q=5;w=60, "day";q=100;w=86400`.
-  std::string_view value() const { return value_; }
-  // The name of the line at this place of a decision, quoted as in value().
-  std::string_view name(std::size_t line) const { return names_[line]; }
-  std::size_t size() const { return names_.size(); }
-
- private:
-  // As decisions order their lines: shortest window first, none off.
-  std::vector<std::string> names_;
-  std::string value_;
+// How a door tells a decision. Small: callbacks carry it until the store has answered.
+struct AnswerForm {
+  HeaderFamilies headers = {};
+  DenyForm deny = DenyForm::kMessage;
+  std::int16_t deny_status = 429;  // nginx passes on no other refusal than 401 and 403
 };
 
 // 200, 429 (limited), 503 (the store gave no answer, and the policy is to refuse) or 400 (invalid).
 int DecisionStatus(const Decision& decision);
 
-// Adds X-RateLimit-*, the RateLimit pair, and Retry-After or x-should-retry. `policy` is of the
-// limits that were checked.
-void AddDecisionHeaders(const Decision& decision, const PolicyHeader& policy,
-                        net::HttpResponse& response);
+// Appends the decision as JSON, the body of /v1/check; of a batch's item with its status.
+void AppendDecisionBody(const Decision& decision, std::string& body,
+                        std::optional<int> status = std::nullopt);
 
-// Appends the decision as JSON, the body of /v1/check.
-void AppendDecisionBody(const Decision& decision, std::string& body);
+// Turns the response into the whole decision with this status, headers included.
+void AnswerDecision(const Decision& decision, int status, HeaderFamilies families,
+                    net::HttpResponse& response);
 
 // Turns the response into the refusal: status, headers, body. REQUIRES: !decision.allowed().
-void AnswerRefusal(const Decision& decision, const PolicyHeader& policy, DenyBody form,
-                   net::HttpResponse& response);
+void AnswerRefusal(const Decision& decision, const AnswerForm& form, net::HttpResponse& response);
 
-// Turns the response into a typed error: {"error": ..., "field": ..., "detail": ...}; `detail`
-// repeats the error under the name that many clients look for. No field: the member is left out.
+// Appends {"error": ..., "field": ..., "detail": ...}; `detail` repeats the error under the name
+// that many clients look for. No field: the member is left out. Likewise with a status.
+void AppendErrorBody(std::string_view error, std::string_view field, std::string& body,
+                     std::optional<int> status = std::nullopt);
+
+// Turns the response into a typed error with that body. Headers that it has already stay.
 void AnswerError(int status, std::string_view error, std::string_view field,
                  net::HttpResponse& response);
 

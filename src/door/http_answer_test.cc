@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "door/rate_headers.h"
+
 namespace brim::door {
 namespace {
 
@@ -35,9 +37,16 @@ struct Answered {
   std::map<std::string, std::string> headers;
   json body;
 };
-Answered Answer(const Decision& decision, std::vector<Limit> limits) {
+std::vector<LimitItem> Items(const std::vector<Limit>& limits) {
+  std::vector<LimitItem> items;
+  for (const Limit& limit : limits) items.push_back({.limit = limit});
+  return items;
+}
+Answered Answer(const Decision& decision, const std::vector<Limit>& limits,
+                HeaderFamilies families = {}) {
   net::HttpResponse response;
-  AddDecisionHeaders(decision, PolicyHeader(limits), response);
+  AddPolicyHeader(Items(limits), families, response);
+  AddDecisionHeaders(decision, families, response);
   std::string body;
   AppendDecisionBody(decision, body);
   return {HeadersOf(response), json::parse(body)};
@@ -190,19 +199,90 @@ TEST(HttpAnswerTest, AWindowBelowASecondIsAFractionInTheBodyAndOneInThePolicy) {
   EXPECT_EQ(body["window_seconds"], 0.7);
 }
 
-TEST(HttpAnswerTest, BothRefusalBodies) {
-  const PolicyHeader policy(std::vector{Of("5 per minute")});
-  net::HttpResponse message;
-  message.body = "left from before";
-  AnswerRefusal(Limited(), policy, DenyBody::kMessage, message);
-  EXPECT_EQ(message.status, 429);
-  EXPECT_EQ(HeadersOf(message).at("Content-Type"), "application/json");
-  EXPECT_EQ(json::parse(message.body)["detail"], "Rate limit exceeded");
+TEST(HttpAnswerTest, FamiliesCanBeSwitchedOffByThemselves) {
+  const std::vector limits = {Of("5 per minute")};
+  const auto x = Answer(Limited(), limits, {.x_ratelimit = true, .ietf = false}).headers;
+  EXPECT_THAT(x, Contains(Key("X-RateLimit-Window")));
+  EXPECT_THAT(x, Not(Contains(Key("RateLimit"))));
+  EXPECT_THAT(x, Not(Contains(Key("RateLimit-Policy"))));
+  const auto ietf = Answer(Limited(), limits, {.x_ratelimit = false, .ietf = true}).headers;
+  EXPECT_THAT(ietf, Not(Contains(Key("X-RateLimit-Limit"))));
+  EXPECT_THAT(ietf, Contains(Key("RateLimit-Policy")));
+  const auto none = Answer(Limited(), limits, {.x_ratelimit = false, .ietf = false}).headers;
+  const std::map<std::string, std::string> want = {{"Retry-After", "12"},
+                                                   {"retry-after-ms", "11873"}};
+  EXPECT_EQ(none, want) << "HTTP's own header is of no family";
+}
 
-  net::HttpResponse object;
-  AnswerRefusal(Limited(), policy, DenyBody::kObject, object);
-  EXPECT_EQ(object.body, R"({"detail": {"error": "rate limit exceeded", "retry_after": 12}})");
-  EXPECT_EQ(HeadersOf(object).at("Retry-After"), "12");
+struct Refusal {
+  int status;
+  std::string type;
+  std::string retry_after;
+  json body;
+};
+Refusal Refuse(const Decision& decision, AnswerForm form) {
+  net::HttpResponse response;
+  response.body = "left from before";
+  AnswerRefusal(decision, form, response);
+  const auto headers = HeadersOf(response);
+  return {response.status, headers.at("Content-Type"), headers.at("Retry-After"),
+          json::parse(response.body)};
+}
+
+TEST(HttpAnswerTest, EachRefusalBody) {
+  const Refusal message = Refuse(Limited(), {.deny = DenyForm::kMessage});
+  EXPECT_EQ(message.status, 429);
+  EXPECT_EQ(message.type, "application/json");
+  EXPECT_EQ(message.body["detail"], "Rate limit exceeded");
+
+  const Refusal object = Refuse(Limited(), {.deny = DenyForm::kObject});
+  EXPECT_EQ(object.body,
+            json::parse(R"({"detail": {"error": "rate limit exceeded", "retry_after": 12}})"));
+  EXPECT_EQ(object.retry_after, "12");
+
+  const Refusal problem = Refuse(Limited(), {.deny = DenyForm::kProblem, .deny_status = 403});
+  EXPECT_EQ(problem.status, 403);
+  EXPECT_EQ(problem.type, "application/problem+json");
+  EXPECT_EQ(problem.body, json::parse(R"({
+      "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
+      "title": "Request cannot be satisfied as assigned quota has been exceeded", "status": 403,
+      "detail": "Rate limit exceeded", "reason": "over_limit", "retry_after": 12,
+      "retry_after_ms": 11873, "violated-policies": ["minute"]})"));
+}
+
+TEST(HttpAnswerTest, AProblemNamesTheLineThatRefused) {
+  Decision d = Limited();
+  d.lines.clear();
+  d.lines.push_back({Of("9 per minute"), 1, Fit::kFits, 8, 0us, 60s});
+  d.lines.push_back({Of("5 per minute fixed_window"), 3, Fit::kOver, 2, 11'873ms, 59'873ms});
+  d.line = 1;
+  EXPECT_EQ(Refuse(d, {.deny = DenyForm::kProblem}).body["violated-policies"],
+            json::array({"minute-2"}));
+}
+
+TEST(HttpAnswerTest, AProblemOfAClosedLimiterBlamesNoLimit) {
+  const Decision d{.outcome = Outcome::kLimited,
+                   .reason = Reason::kFailClosed,
+                   .store_error = StoreError::kUnknown,
+                   .retry_after = 1s,
+                   .lines = {}};
+  const Refusal problem = Refuse(d, {.deny = DenyForm::kProblem, .deny_status = 403});
+  EXPECT_EQ(problem.status, 503) << "only a refusal by a limit is told as another status";
+  EXPECT_EQ(problem.body["violated-policies"], json::array());
+  EXPECT_EQ(problem.body["store_error"], "unknown");
+  EXPECT_NE(problem.body["type"].get<std::string>().find("#temporary-reduced-capacity"),
+            std::string::npos);
+}
+
+TEST(HttpAnswerTest, AWholeDecisionHasStatusHeadersAndBody) {
+  net::HttpResponse response;
+  AnswerDecision(Limited(), 200, {}, response);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(HeadersOf(response).at("X-RateLimit-Limit"), "5");
+  EXPECT_EQ(json::parse(response.body)["allowed"], false);
+  std::string item;
+  AppendDecisionBody(Limited(), item, 429);
+  EXPECT_EQ(json::parse(item)["status"], 429);
 }
 
 TEST(HttpAnswerTest, AnErrorNamesItsField) {
@@ -213,14 +293,12 @@ TEST(HttpAnswerTest, AnErrorNamesItsField) {
 }
 
 TEST(PolicyHeaderTest, OrdersLinesAsDecisionsDoAndNamesEachOnce) {
-  const std::vector<Limit> limits = {Of("9 per minute").WithMode(Mode::kOff), Of("8 per day"),
-                                     Of("5 per minute"), Of("6 per minute fixed_window"),
-                                     Of("0 per minute shadow")};
-  const PolicyHeader policy{std::span(limits).subspan(1)};
-  EXPECT_EQ(policy.value(),
+  const auto items =
+      Items({Of("9 per minute").WithMode(Mode::kOff), Of("8 per day"), Of("5 per minute"),
+             Of("6 per minute fixed_window"), Of("0 per minute shadow")});
+  EXPECT_EQ(PolicyValue(items),
             R"("minute";q=5;w=60, "minute-2";q=6;w=60, "minute-3";q=0;w=60, "day";q=8;w=86400)");
-  EXPECT_EQ(PolicyHeader{std::span(limits).first(1)}.value(), "");
-  EXPECT_EQ(PolicyHeader(limits).value(), policy.value()) << "what is off is not told";
+  EXPECT_EQ(PolicyValue(std::span(items).first(1)), "") << "what is off is not told";
 }
 
 // RFC 9651, as far as these two fields go: a list of strings with integer parameters.
@@ -228,8 +306,7 @@ TEST(PolicyHeaderTest, IsAStructuredField) {
   const std::regex list(
       R"re("[ -!#-\[\]-~]*"(;[a-z*][a-z0-9_.*-]*=-?[0-9]{1,15})*(, "[ -!#-\[\]-~]*"(;[a-z*][a-z0-9_.*-]*=-?[0-9]{1,15})*)*)re");
   const std::vector<Limit> limits = {Of("5 per minute"), Of("1000000000 per 366 days")};
-  const PolicyHeader policy(limits);
-  EXPECT_TRUE(std::regex_match(std::string(policy.value()), list)) << policy.value();
+  EXPECT_TRUE(std::regex_match(PolicyValue(Items(limits)), list)) << PolicyValue(Items(limits));
   for (const Decision& decision : {Allowed(), Limited()}) {
     const std::string state = Answer(decision, limits).headers.at("RateLimit");
     EXPECT_TRUE(std::regex_match(state, list)) << state;

@@ -31,7 +31,7 @@ class HandlerClient final : public net::HttpPause {
 
   // `target` is a path with maybe a query.
   net::HttpNext Send(std::string_view method, std::string_view target,
-                     std::vector<net::HttpHeader> headers = {},
+                     std::vector<net::HttpHeader> headers = {}, std::string_view body = {},
                      std::string_view peer_address = "192.0.2.7") {
     headers_ = std::move(headers);
     response_ = {};
@@ -42,12 +42,18 @@ class HandlerClient final : public net::HttpPause {
         .path = target.substr(0, mark),
         .query = mark == std::string_view::npos ? "" : target.substr(mark + 1),
         .headers = headers_,
-        .body = {},
+        .body = body,
         .peer_address = peer_address};
     return handler_.Handle(request, response_, *this);
   }
   Reply Get(std::string_view target, std::vector<net::HttpHeader> headers = {}) {
     Send("GET", target, std::move(headers));
+    return reply();
+  }
+
+  Reply Post(std::string_view target, std::string_view body,
+             std::vector<net::HttpHeader> headers = {{"Content-Type", "application/json"}}) {
+    Send("POST", target, std::move(headers), body);
     return reply();
   }
 

@@ -20,6 +20,18 @@ std::string_view HttpRequest::Value(std::string_view name) const {
   return {};
 }
 
+std::optional<std::string_view> FindQueryValue(std::string_view query, std::string_view parameter) {
+  while (!query.empty()) {  // stops: each turn drops one pair
+    const std::size_t end = query.find('&');
+    const std::string_view pair = query.substr(0, end);
+    query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
+    const std::size_t equals = pair.find('=');
+    if (pair.substr(0, equals) != parameter) continue;
+    return equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
+  }
+  return std::nullopt;
+}
+
 void HttpResponse::AddHeader(std::string_view name, std::string_view value) {
   BRIM_ASSERT(IsToken(name));
   headers.append(name).append(": ");

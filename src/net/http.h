@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ struct HttpRequest {
   std::size_t Count(std::string_view name) const;
   std::string_view Value(std::string_view name) const;  // empty if absent
 };
+
+// The first value of a parameter in a query string, as sent: percent-decode it. "" if it has no
+// '='; nullopt if it is not there.
+std::optional<std::string_view> FindQueryValue(std::string_view query, std::string_view parameter);
 
 // A response under construction. The server adds Date, Content-Length and Connection.
 struct HttpResponse {

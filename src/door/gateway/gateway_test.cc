@@ -16,19 +16,28 @@ using namespace std::chrono_literals;
 using net::HttpNext;
 using nlohmann::json;
 
-Route MakeRoute(std::string name, std::string path, std::string_view limits,
-                std::string_view respond = R"({"query": "${query.q}", "results": []})") {
-  return {.name = std::move(name),
-          .path = std::move(path),
-          .limits = ParseLimits(limits).value(),
-          .deny = DenyBody::kMessage,
-          .respond = RespondTemplate::Parse(respond).value()};
+RoutePolicy MakeRoute(std::string name, std::string path, std::string_view limits,
+                      std::string respond = R"({"query": "${query.q}", "results": []})") {
+  RoutePolicy route{.name = std::move(name), .path = std::move(path), .limits = {}};
+  route.respond = std::move(respond);
+  for (const Limit& limit : ParseLimits(limits).value()) route.limits.push_back({.limit = limit});
+  return route;
+}
+
+// The default tiers, these routes, and clients told apart by X-Client-Id.
+ServedPolicyHolder::Pointer Policy(std::vector<RoutePolicy> routes) {
+  PolicySet set = DefaultPolicySet();
+  set.identity.subject.insert(set.identity.subject.begin(),
+                              {SubjectSource::Kind::kHeader, "X-Client-Id"});
+  for (RoutePolicy& route : routes) set.routes.emplace(route.path, std::move(route));
+  return ServedPolicy::Make(std::make_shared<PolicySet>(std::move(set))).value();
 }
 
 class GatewayTest : public testing::Test {
  protected:
-  void Serve(std::vector<Route> routes) {
-    gateway_.emplace(std::move(routes), limiter_, counters_, watch_);
+  void Serve(std::vector<RoutePolicy> routes) {
+    policies_.emplace(Policy(std::move(routes)));
+    gateway_.emplace(*policies_, limiter_, counters_, watch_);
     client_.emplace(*gateway_);
   }
   void SetUp() override { Serve({MakeRoute("search", "/api/search", "5 per minute")}); }
@@ -45,6 +54,7 @@ class GatewayTest : public testing::Test {
   Limiter limiter_{store_, {.kill_switch = false}};
   DecisionCounters counters_{1};
   StoreWatch watch_;
+  std::optional<ServedPolicyHolder> policies_;
   std::optional<Gateway> gateway_;
   std::optional<HandlerClient> client_;
 };
@@ -109,8 +119,8 @@ TEST_F(GatewayTest, TheClientIsItsHeaderElseItsAddressElseAnonymous) {
   client_->Get("/api/search?q=x");
   client_->Get("/api/search?q=x", {{"X-Client-Id", ""}});
   EXPECT_EQ(Left("192.0.2.7"), 3);
-  client_->Send("GET", "/api/search?q=x", {}, "unix");
-  client_->Send("GET", "/api/search?q=x", {}, "");
+  client_->Send("GET", "/api/search?q=x", {}, "", "unix");
+  client_->Send("GET", "/api/search?q=x", {}, "", "");
   EXPECT_EQ(Left("anonymous"), 3);
 
   const auto twice = client_->Get("/api/search?q=x", {{"X-Client-Id", "a"}, {"X-Client-ID", "a"}});
@@ -130,20 +140,44 @@ TEST_F(GatewayTest, TheLongestPathWins) {
 }
 
 TEST_F(GatewayTest, ThePlainKeyHasNoScopeAndDeniedCallsCount) {
-  Route route = MakeRoute("search", "/api/search", "5 per minute");
-  route.deny = DenyBody::kObject;
-  route.limits = {Limit::Create({.units = 5,
-                                 .window = 60s,
-                                 .algorithm = Algorithm::kFixedWindow,
-                                 .count = Count::kAll,
-                                 .key = KeyForm::kPlain})
-                      .value()};
+  RoutePolicy route = MakeRoute("search", "/api/search", "5 per minute");
+  route.deny = DenyForm::kObject;
+  route.limits = {{Limit::Create({.units = 5,
+                                  .window = 60s,
+                                  .algorithm = Algorithm::kFixedWindow,
+                                  .count = Count::kAll,
+                                  .key = KeyForm::kPlain})
+                       .value()}};
   Serve({route});
   for (int i = 0; i < 5; ++i) EXPECT_EQ(client_->Get("/api/search?q=x").status, 200);
   const auto limited = client_->Get("/api/search?q=x");
   EXPECT_EQ(limited.status, 429);
   EXPECT_EQ(limited.body, R"({"detail": {"error": "rate limit exceeded", "retry_after": 60}})");
   EXPECT_EQ(limited.Header("Retry-After"), "60");
+}
+
+TEST_F(GatewayTest, ARouteCanHoldTheTiersLimitsToo) {
+  RoutePolicy chat = MakeRoute("chat", "/chat", "3 per minute", "{}");
+  chat.tiers = true;
+  RoutePolicy search = MakeRoute("search", "/search", "9 per minute", "{}");
+  search.tiers = true;
+  search.limits.push_back({.limit = ParseLimit("6 per minute fixed_window").value(),
+                           .subject = "upstream",
+                           .scope = "",
+                           .cost = 2});
+  Serve({chat, search});
+  const auto first = client_->Get("/chat", {{"X-Client-Id", "me"}});
+  EXPECT_EQ(first.Header("RateLimit"), R"("minute";r=4, "minute-2";r=2, "day";r=99)")
+      << "the tier's and the route's in one check, shortest first";
+  EXPECT_EQ(first.Header("RateLimit-Policy"),
+            R"("minute";q=5;w=60, "minute-2";q=3;w=60, "day";q=100;w=86400)");
+  const auto second = client_->Get("/search", {{"X-Client-Id", "me"}});
+  EXPECT_EQ(second.Header("RateLimit"),
+            R"("minute";r=3, "minute-2";r=8, "minute-3";r=4, "day";r=98)")
+      << "the tier's are shared by the routes, the shared cap costs 2";
+  client_->Get("/search", {{"X-Client-Id", "you"}});
+  EXPECT_EQ(client_->Get("/search", {{"X-Client-Id", "they"}}).status, 200);
+  EXPECT_EQ(client_->Get("/search", {{"X-Client-Id", "we"}}).status, 429) << "the shared cap";
 }
 
 TEST_F(GatewayTest, TheKillSwitchLetsAllPass) {
@@ -169,8 +203,8 @@ class SlowGatewayTest : public testing::Test {
   Limiter limiter_{store_, {.on_failure = OnFailure::kClosed, .kill_switch = false}};
   DecisionCounters counters_{1};
   StoreWatch watch_;
-  Gateway gateway_{
-      {MakeRoute("search", "/api/search", "5 per minute")}, limiter_, counters_, watch_};
+  ServedPolicyHolder policies_{Policy({MakeRoute("search", "/api/search", "5 per minute")})};
+  Gateway gateway_{policies_, limiter_, counters_, watch_};
   HandlerClient client_{gateway_};
 };
 

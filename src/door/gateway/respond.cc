@@ -4,25 +4,13 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "net/http.h"
 
 namespace brim::door {
 namespace {
 
 constexpr std::string_view kOpen = "${";
 constexpr std::string_view kQuery = "query.";
-
-// The first value of the parameter, still encoded.
-std::optional<std::string_view> FindValue(std::string_view query, std::string_view parameter) {
-  while (!query.empty()) {  // stops: each turn drops one pair
-    const std::size_t end = query.find('&');
-    const std::string_view pair = query.substr(0, end);
-    query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
-    const std::size_t equals = pair.find('=');
-    if (pair.substr(0, equals) != parameter) continue;
-    return equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
-  }
-  return std::nullopt;
-}
 
 Error BadPlace(std::string_view place) {
   std::string message("\"");
@@ -56,7 +44,7 @@ RespondTemplate::Outcome RespondTemplate::Fill(std::string_view query, std::stri
   for (const Part& part : parts_) {
     out += part.text;
     if (part.parameter.empty()) continue;
-    const auto encoded = FindValue(query, part.parameter);
+    const auto encoded = net::FindQueryValue(query, part.parameter);
     if (!encoded) return {Fault::kMissing, part.parameter};
     value.clear();
     if (!AppendPercentDecoded(*encoded, value, ' ')) return {Fault::kBadEncoding, part.parameter};
