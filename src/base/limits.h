@@ -19,10 +19,10 @@ inline constexpr std::size_t kMaxLimitTextBytes = 1024;
 inline constexpr std::size_t kMaxShownWordBytes = 32;  // of a word that a message repeats
 
 // The decision API.
-inline constexpr std::size_t kMaxBatchChecks = 1000;      // in one request; then: 413
-inline constexpr std::size_t kKnownLimits = 256;          // texts of limits that a shard remembers
-inline constexpr std::size_t kMaxKnownLimitBytes = 40;    // longer ones are read each time
-inline constexpr std::size_t kMaxTokenBytes = 4096;       // of a token file
+inline constexpr std::size_t kMaxBatchChecks = 1000;    // in one request; then: 413
+inline constexpr std::size_t kKnownLimits = 256;        // texts of limits that a shard remembers
+inline constexpr std::size_t kMaxKnownLimitBytes = 40;  // longer ones are read each time
+inline constexpr std::size_t kMaxTokenBytes = 4096;     // of a token file
 
 // JSON from outside.
 inline constexpr std::size_t kMaxJsonDepth = 32;  // of what is skipped; then: no valid JSON

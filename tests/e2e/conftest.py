@@ -64,13 +64,30 @@ def demo(tmp_path):
 
 
 @pytest.fixture
+def serve(tmp_path):
+    """Starts `brim serve`: serve(config="…", store=URL, …). At the end each must drain and end well."""
+    running = []
+
+    def start(config="", **options):
+        running.append(harness.Serve(tmp_path, config, **options))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.stop()
+
+
+@pytest.fixture
 def http():
-    """An HTTP client: http.search(demo, client="a") is one request of the demo's route."""
+    """An HTTP client: http.search(demo, client="a") is one request of the demo's route, http.check(serve, {…}) one check."""
     with Http(timeout=harness.DEADLINE) as client:
         yield client
 
 
 class Http(httpx.Client):
+    def check(self, server, body, path="/v1/check"):
+        return self.post(f"{server.url}{path}", json=body)
+
     def search(self, demo, client=None, query="test"):
         headers = {} if client is None else {"X-Client-Id": client}
         return self.get(f"{demo.url}/api/search", params={"q": query}, headers=headers)

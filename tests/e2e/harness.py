@@ -121,46 +121,44 @@ class Monitor:
         return [c for c in self.commands if c.lower().startswith(f'"{name.lower()}"')]
 
 
-class Demo:
-    """A running `brim demo`; `url` is where it listens."""
+class Brim:
+    """A running server of brim; `port` and `url` are those of its first listener."""
 
-    ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
+    ADDRESS = re.compile(r"(\w+)_listening address=127\.0\.0\.1:(\d+)")
 
-    def __init__(self, folder, args=(), store="memory://", env=None, store_timeout_ms=5000):
+    def __init__(self, folder, command, args=(), env=None):
         assert BINARY.exists(), f"{BINARY} is missing: build the target brim"
-        self._log = folder / f"demo-{time.monotonic_ns()}.log"
-        store_port = re.search(r":(\d+)(/|$)", store)
-        self._not_ours = {"0", store_port and store_port[1]}
+        self._log = folder / f"{command}-{time.monotonic_ns()}.log"
         self._process = subprocess.Popen(
-            # A busy machine is no lost store: the tests of a lost one say so themselves.
-            [BINARY, "demo", "--listen", "127.0.0.1:0", "--store", store,
-             "--store-timeout-ms", str(store_timeout_ms), *args],
-            stdout=self._log.open("w"), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            [BINARY, command, *args], stdout=self._log.open("w"), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             env=environment(**(env or {})))
-        self.port = int(eventually(self._bound, "the demo tells where it listens"))
+        eventually(self._bound, "it tells where it listens")
+        self.port = next(iter(self.ports.values()))
         self.url = f"http://127.0.0.1:{self.port}"
-        eventually(self.answers, "the demo answers")
+        eventually(self.answers, "it answers")
 
     def _bound(self):
-        assert self._process.poll() is None, f"the demo ended: {self.log()}"
-        return next((p for p in self.ADDRESS.findall(self.log()) if p not in self._not_ours), None)
+        assert self._process.poll() is None, f"it ended: {self.log()}"
+        self.ports = {name: int(port) for name, port in self.ADDRESS.findall(self.log())}
+        return set(self.LISTENERS) <= set(self.ports)
 
     def answers(self):
         """Whether it serves; charges nothing."""
         try:
-            return self.raw(b"GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 404")
+            return self.raw(b"GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")[:12] in (
+                b"HTTP/1.1 404", b"HTTP/1.1 401")
         except ConnectionError:
             return False
 
     def log(self):
         return self._log.read_text(errors="replace")
 
-    def connect(self, timeout=DEADLINE):
-        return socket.create_connection(("127.0.0.1", self.port), timeout)
+    def connect(self, timeout=DEADLINE, port=None):
+        return socket.create_connection(("127.0.0.1", port or self.port), timeout)
 
-    def raw(self, data):
-        """Everything that the demo answers to these bytes until it ends the connection."""
-        with self.connect() as s:
+    def raw(self, data, port=None):
+        """Everything that it answers to these bytes until it ends the connection."""
+        with self.connect(port=port) as s:
             try:
                 s.sendall(data)
             except (BrokenPipeError, ConnectionResetError):
@@ -168,16 +166,44 @@ class Demo:
             return read_all(s)
 
     def stop(self):
-        assert self._process.poll() is None, f"the demo died: {self.log()}"
+        assert self._process.poll() is None, f"it died: {self.log()}"
         self._process.send_signal(signal.SIGTERM)
         try:
             status = self._process.wait(DEADLINE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-            raise AssertionError(f"the demo did not drain: {self.log()}") from None
-        assert status == 0, f"the demo ended with {status}: {self.log()}"
+            raise AssertionError(f"it did not drain: {self.log()}") from None
+        assert status == 0, f"it ended with {status}: {self.log()}"
         assert "Sanitizer" not in self.log() and "runtime error" not in self.log(), self.log()
+
+
+class Demo(Brim):
+    """A running `brim demo`."""
+
+    LISTENERS = ("gateway",)
+
+    def __init__(self, folder, args=(), store="memory://", env=None, store_timeout_ms=5000):
+        # A busy machine is no lost store: the tests of a lost one say so themselves.
+        super().__init__(folder, "demo", ["--listen", "127.0.0.1:0", "--store", store,
+                                          "--store-timeout-ms", str(store_timeout_ms), *args], env)
+
+
+class Serve(Brim):
+    """A running `brim serve` with this configuration (YAML) on free ports: `port` is the decision API's, `ports` has
+    "api", "admin" and, if there are routes, "gateway"."""
+
+    def __init__(self, folder, config="", args=(), store=None, env=None):
+        path = folder / f"brim-{time.monotonic_ns()}.yaml"
+        path.write_text(config)
+        self.LISTENERS = ("api", "gateway", "admin") if "gateway:" in config else ("api", "admin")
+        gateway = ["--gateway-listen", "127.0.0.1:0"] if "gateway" in self.LISTENERS else []
+        super().__init__(folder, "serve", [
+            "--config", str(path), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", *gateway,
+            *(["--store", store] if store else []), *args], env)
+
+    def url_of(self, listener):
+        return f"http://127.0.0.1:{self.ports[listener]}"
 
 
 def read_all(s):
