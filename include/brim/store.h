@@ -133,7 +133,9 @@ struct Request {
   Op op = Op::kTake;
   std::span<const Line> lines;  // a CheckLines converts to it
   bool wants_receipt = false;
-  const Receipt* receipt = nullptr;  // of a kRefund: null, or one made by the same lines
+  // Of a kRefund: null, or one made by the same lines. Of what charges: null; between stores, the
+  // number that the receipt of this call shall have.
+  const Receipt* receipt = nullptr;
 };
 
 // Where counters live. One Run is one atomic step: nobody sees half of it. Time is the store's own.
@@ -175,7 +177,11 @@ class Store {
 // is not an error, it is found when it comes. Thread-safe.
 //   memory://                                      in this process
 //   redis://[user:password@]host[:port][/db]       Redis 7.0 or newer, or Valkey
+//   rediss://...                                   the same over TLS
 //   unix:///path/to/socket[?db=N]                  the same over a unix socket
+//   redis+sentinel://host,host/master_name[/db]    the primary that sentinels tell of
+//   redis+cluster://host,host                      a Redis Cluster, or Valkey's
+// docs/redis.md has their parameters.
 // kInvalid says which part of the URL is wrong.
 Result<std::unique_ptr<Store>> OpenStore(std::string_view url);
 

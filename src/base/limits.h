@@ -53,6 +53,18 @@ inline constexpr std::size_t kMaxRepliesWaiting = 65'536;  // then: kUnavailable
 inline constexpr std::size_t kMaxReplyBytes = 1 << 20;     // then: the connection is dropped
 inline constexpr std::size_t kMaxReplyDepth = 8;           // likewise
 inline constexpr int kMaxScriptLoads = 20;                 // for one command; then: kUnavailable
+inline constexpr int kMaxRepeats = 2;  // of a command that LOADING or the like kept from running
+inline constexpr int kMaxHops = 3;     // of a command from node to node; then: kUnavailable
+inline constexpr int kLateRepliesToOpen =
+    3;  // connections in a row; then the circuit breaker opens
+inline constexpr std::size_t kMaxNodes = 1024;  // of a cluster; the others are not asked
+inline constexpr std::chrono::milliseconds kTopologyPause{100};  // between two questions, at least
+inline constexpr std::chrono::seconds kTopologyLook{30};         // at a cluster that seems whole
+inline constexpr std::chrono::seconds kTopologyLookWhenBroken{1};
+inline constexpr std::size_t kMaxSentinels = 16;
+inline constexpr std::chrono::milliseconds kSentinelTimeout{400};  // of one question to one of them
+inline constexpr std::chrono::milliseconds kSentinelPause{200};  // before listening to the next one
+inline constexpr std::chrono::milliseconds kMaxRepeatDelay{8};   // doubles with each repeat
 inline constexpr std::chrono::milliseconds kConnectTimeout{1000};
 inline constexpr std::chrono::milliseconds kMinReconnectDelay{50};
 inline constexpr std::chrono::milliseconds kMaxReconnectDelay{1000};

@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace brim {
 
@@ -21,6 +23,17 @@ class Decimal {
   char digits_[20];  // as many as the smallest int64 has, with its sign
   std::size_t size_;
 };
+
+// Decimal digits, the whole text of them, from 0 to `most`; else nullopt.
+template <typename Number>
+std::optional<Number> ParseNumber(std::string_view text, Number most) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number > most) {
+    return std::nullopt;
+  }
+  return number;
+}
 
 // Appends the byte as two lower-case hex digits.
 inline void AppendHex(unsigned char byte, std::string& out) {

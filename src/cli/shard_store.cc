@@ -1,13 +1,12 @@
 #include "cli/shard_store.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <brim/memory_store.h>
-#include "store/redis_store.h"
+#include "store/open_store.h"
 #include "store/store_url.h"
 
 namespace brim::cli {
@@ -17,16 +16,17 @@ namespace {
 // is no shard takes the first.
 class ShardStore final : public Store {
  public:
-  ShardStore(redis::ClientOptions client, net::Shards& shards) {
+  ShardStore(const redis::ClientOptions& client, net::Shards& shards) {
     for (std::size_t i = 0; i < shards.size(); ++i) {
-      client.jitter_seed = std::random_device{}();
-      parts_.push_back(
-          std::make_unique<RedisStore>(shards[i].io(), RedisStoreOptions{.client = client}));
+      parts_.push_back(MakeRedisStore(shards[i].io(), {.client = client}));
     }
   }
 
   void Run(const Request& request, Micros timeout, Done done) override {
     Part().Run(request, timeout, std::move(done));
+  }
+  void RunBatch(std::span<const Request> requests, Micros timeout, BatchDone done) override {
+    Part().RunBatch(requests, timeout, std::move(done));
   }
   void Reset(std::span<const Key> keys, Micros timeout, ResetDone done) override {
     Part().Reset(keys, timeout, std::move(done));
@@ -34,11 +34,11 @@ class ShardStore final : public Store {
   bool needs_hash_tag() const override { return parts_.front()->needs_hash_tag(); }
 
  private:
-  RedisStore& Part() {
+  Store& Part() {
     return *parts_[static_cast<std::size_t>(std::max(0, net::Shard::CurrentIndex()))];
   }
 
-  std::vector<std::unique_ptr<RedisStore>> parts_;  // by shard
+  std::vector<std::unique_ptr<Store>> parts_;  // by shard
 };
 
 }  // namespace
@@ -47,6 +47,7 @@ Result<std::unique_ptr<Store>> OpenShardStore(std::string_view url, net::Shards&
   auto parsed = ParseStoreUrl(url);
   if (!parsed) return parsed.error();
   if (const auto* client = std::get_if<redis::ClientOptions>(&*parsed)) {
+    if (auto checked = CheckFiles(*client); !checked) return checked.error();
     return std::unique_ptr<Store>(std::make_unique<ShardStore>(*client, shards));
   }
   return std::unique_ptr<Store>(std::make_unique<MemoryStore>());

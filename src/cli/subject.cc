@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/rounding.h"
+#include "store/open_store.h"
 
 namespace brim::cli {
 namespace {
@@ -70,7 +71,7 @@ std::size_t Largest(std::int64_t millis) {
 Result<std::unique_ptr<SubjectSession>> SubjectSession::Open(const SubjectArgs& args) {
   auto limits = ReadLimits(args);
   if (!limits) return limits.error();
-  auto store = OpenStore(args.store.url);
+  auto store = OpenStoreToAskOnce(args.store.url);
   if (!store) return store.error();
   std::unique_ptr<SubjectSession> session(
       new SubjectSession(args, *std::move(limits), *std::move(store)));

@@ -8,55 +8,32 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
+#include "redis/connection.h"
 #include "redis/pipeline.h"
+#include "redis/sentinel.h"
 
 namespace brim::redis {
 namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-using Executor = asio::io_context::executor_type;
-using Protocol = asio::generic::stream_protocol;
-using Socket = asio::basic_stream_socket<Protocol, Executor>;
-using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
-                                         asio::wait_traits<std::chrono::steady_clock>, Executor>;
-using Resolver = asio::ip::basic_resolver<asio::ip::tcp, Executor>;
-template <typename T>
-using Awaitable = asio::awaitable<T, Executor>;
-constexpr asio::as_tuple_t<asio::use_awaitable_t<Executor>> kAwait;
 
-// One connection. What is under way on an old one finds that it is not the current one any more.
-struct Connection {
-  explicit Connection(asio::io_context& io)
-      : socket(io.get_executor()), resolver(socket.get_executor()) {}
-  Socket socket;
-  Resolver resolver;
-  std::string out;       // what is being written
-  bool writing = false;  // an asynchronous write is under way
-};
-
-std::string PeerName(const Endpoint& endpoint) {
-  if (!endpoint.unix_path.empty()) return "redis at " + Printable(endpoint.unix_path);
-  const bool v6 = endpoint.host.find(':') != std::string::npos;
-  const std::string host = Printable(endpoint.host);
-  return "redis at " + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port);
-}
-
-PipelineOptions MakePipelineOptions(const ClientOptions& options) {
-  return {PeerName(options.endpoint), options.user,           options.password, options.db,
-          options.client_name,        options.connect_timeout};
+PipelineOptions MakePipelineOptions(const ClientOptions& options, OnRedirect redirect) {
+  return {.peer = PeerName(options.endpoint),
+          .user = options.user,
+          .password = options.password,
+          .db = options.db,
+          .client_name = options.client_name,
+          .setup_timeout = options.connect_timeout,
+          .self_test = options.self_test,
+          .check_role = options.sentinel.has_value(),
+          .jitter_seed = options.jitter_seed,
+          .redirect = std::move(redirect)};
 }
 
 Instant Now() { return std::chrono::time_point_cast<Micros>(std::chrono::steady_clock::now()); }
@@ -67,22 +44,35 @@ Instant Now() { return std::chrono::time_point_cast<Micros>(std::chrono::steady_
 // over once the client is gone.
 class Client::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(asio::io_context& io, ClientOptions options)
+  Impl(asio::io_context& io, ClientOptions options, ClientHooks hooks)
       : io_(io),
         options_(std::move(options)),
-        pipeline_(MakePipelineOptions(options_)),
+        lost_(std::move(hooks.lost)),
+        peer_(options_.endpoint),
+        pipeline_(MakePipelineOptions(options_, std::move(hooks.redirect))),
         deadline_timer_(io.get_executor()),
         retry_timer_(io.get_executor()),
         random_(options_.jitter_seed != 0 ? options_.jitter_seed : std::random_device()()) {}
 
-  void Start() { asio::co_spawn(io_.get_executor(), Live(shared_from_this()), asio::detached); }
+  void Start() {
+    if (options_.sentinel) {
+      sentinels_ = std::make_shared<Sentinels>(io_, *options_.sentinel,
+                                               [weak = weak_from_this()](const Endpoint& primary) {
+                                                 if (const auto self = weak.lock())
+                                                   self->Moved(primary);
+                                               });
+      sentinels_->Start();
+    }
+    asio::co_spawn(io_.get_executor(), Live(shared_from_this()), asio::detached);
+  }
 
   void Stop() {
     stopped_ = true;
-    if (connection_) Shut(*std::exchange(connection_, nullptr));
+    if (sentinels_) sentinels_->Stop();
+    if (connection_) std::exchange(connection_, nullptr)->Close();
     deadline_timer_.cancel();
     retry_timer_.cancel();
-    pipeline_.Close({ErrorCode::kUnavailable, PeerName(options_.endpoint) + ": closed", {}});
+    pipeline_.Close({ErrorCode::kUnavailable, PeerName(peer_) + ": closed", {}});
   }
 
   // Everything that was asked in this turn of the loop is done by one task at its end.
@@ -92,16 +82,18 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   Pipeline& pipeline() { return pipeline_; }
+  const Endpoint& peer() const { return peer_; }
 
  private:
   // `self` keeps this object alive while the coroutine waits.
   Awaitable<void> Live(std::shared_ptr<Impl> self) {
     while (!stopped_) {
       const auto connects = pipeline_.stats().connects;
-      connection_ = std::make_shared<Connection>(io_);
+      connection_ = std::make_shared<Connection>(io_, options_.tls);
       co_await Serve(connection_);
       failures_ = pipeline_.stats().connects != connects ? 0 : failures_ + 1;
       if (stopped_) break;
+      if (lost_) lost_();
       retry_timer_.expires_after(RetryDelay());
       co_await retry_timer_.async_wait(kAwait);
     }
@@ -110,9 +102,16 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
 
   // From connecting until the connection is lost.
   Awaitable<void> Serve(std::shared_ptr<Connection> connection) {
+    if (sentinels_) {
+      auto primary = co_await sentinels_->Find();
+      if (!IsCurrent(connection)) co_return;
+      if (!primary) co_return Drop(connection, primary.error());
+      peer_ = *std::move(primary);
+      pipeline_.SetPeer(PeerName(peer_));
+    }
     pipeline_.Connecting(Now());
     ArmTimer();
-    auto result = co_await Connect(connection);
+    auto result = co_await connection->Connect(peer_);
     if (!IsCurrent(connection)) co_return;
     if (result) {
       pipeline_.Connected();
@@ -122,51 +121,21 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
     if (!result) Drop(connection, result.error());
   }
 
-  Awaitable<Result<void>> Connect(std::shared_ptr<Connection> connection) {
-    std::vector<Protocol::endpoint> endpoints;
-    error_code error = co_await Resolve(*connection, endpoints);
-    for (const auto& endpoint : endpoints) {
-      if (!IsCurrent(connection)) break;
-      Socket& socket = connection->socket;
-      error_code ignored;
-      socket.close(ignored);
-      std::tie(error) = co_await socket.async_connect(endpoint, kAwait);
-      if (error) continue;
-      socket.non_blocking(true, ignored);
-      socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // fails on a unix socket
-      co_return Result<void>();
-    }
-    co_return SocketError("cannot connect", error);
-  }
-
-  Awaitable<error_code> Resolve(Connection& connection,
-                                std::vector<Protocol::endpoint>& endpoints) {
-    const Endpoint& to = options_.endpoint;
-    if (!to.unix_path.empty()) {
-      if (to.unix_path.size() > limits::kMaxUnixPathBytes) co_return asio::error::name_too_long;
-      endpoints.emplace_back(asio::local::stream_protocol::endpoint(to.unix_path));
-      co_return error_code();
-    }
-    error_code error;
-    const auto address = asio::ip::make_address(to.host, error);
-    if (!error) {
-      endpoints.emplace_back(asio::ip::tcp::endpoint(address, to.port));
-      co_return error;
-    }
-    auto [failure, found] =
-        co_await connection.resolver.async_resolve(to.host, std::to_string(to.port), kAwait);
-    for (const auto& entry : found) endpoints.emplace_back(entry.endpoint());
-    co_return failure;
-  }
-
   // Until the connection is lost.
   Awaitable<Result<void>> Read(std::shared_ptr<Connection> connection) {
     while (IsCurrent(connection)) {
       const auto space = pipeline_.ReadBuffer();
-      const auto [error, bytes] = co_await connection->socket.async_read_some(
-          asio::buffer(space.data(), space.size()), kAwait);
+      const auto into = asio::buffer(space.data(), space.size());
+      error_code error;
+      std::size_t bytes = 0;
+      // Not `?:`: g++ 12 destroys temporaries of the branch that was not taken.
+      if (connection->tls) {
+        std::tie(error, bytes) = co_await connection->tls->async_read_some(into, kAwait);
+      } else {
+        std::tie(error, bytes) = co_await connection->socket.async_read_some(into, kAwait);
+      }
       if (!IsCurrent(connection)) break;
-      if (error) co_return SocketError("connection lost", error);
+      if (error) co_return SocketError(peer_, "connection lost", error);
       auto received = pipeline_.Received(bytes, Now());
       TurnSoon();
       if (!received) co_return received;
@@ -189,46 +158,56 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
     pipeline_.Collect(Now(), out);
     if (out.empty()) return;
     error_code error;
-    const std::size_t bytes = connection->socket.write_some(asio::buffer(out), error);
+    std::size_t bytes = 0;
+    if (!connection->tls) bytes = connection->socket.write_some(asio::buffer(out), error);
     if (error && error != asio::error::would_block) {
-      return Drop(connection, SocketError("connection lost", error));
+      return Drop(connection, SocketError(peer_, "connection lost", error));
     }
-    pipeline_.Written(bytes);
+    // From here on the rest may leave at any time, before we are told.
+    pipeline_.Written(out.size());
     if (bytes < out.size()) WriteRest(std::move(connection), bytes);
   }
 
   void WriteRest(std::shared_ptr<Connection> connection, std::size_t from) {
     connection->writing = true;
-    auto& socket = connection->socket;
     const auto rest = asio::buffer(connection->out) + from;
-    socket.async_write_some(rest, [self = shared_from_this(), connection, from](
-                                      const error_code& error, std::size_t bytes) {
-      self->WroteSome(connection, error, from, bytes);
-    });
+    auto wrote = [self = shared_from_this(), connection, from](const error_code& error,
+                                                               std::size_t bytes) {
+      self->WroteSome(connection, error, from + bytes);
+    };
+    if (connection->tls) {
+      connection->tls->async_write_some(rest, std::move(wrote));
+    } else {
+      connection->socket.async_write_some(rest, std::move(wrote));
+    }
   }
 
-  void WroteSome(std::shared_ptr<Connection> connection, const error_code& error, std::size_t from,
-                 std::size_t bytes) {
+  void WroteSome(std::shared_ptr<Connection> connection, const error_code& error,
+                 std::size_t written) {
     if (!IsCurrent(connection)) return;
-    TurnSoon();
-    if (error) return Drop(connection, SocketError("connection lost", error));
-    pipeline_.Written(bytes);
+    if (error) return Drop(connection, SocketError(peer_, "connection lost", error));
     connection->writing = false;
-    if (from + bytes < connection->out.size()) WriteRest(std::move(connection), from + bytes);
+    if (written < connection->out.size()) return WriteRest(std::move(connection), written);
+    TurnSoon();
   }
 
   void Drop(const std::shared_ptr<Connection>& connection, const Error& why) {
     if (!IsCurrent(connection)) return;
     connection_.reset();
-    Shut(*connection);
+    connection->Close();
     pipeline_.Lost(why);
     TurnSoon();
   }
 
-  static void Shut(Connection& connection) {
-    error_code ignored;
-    connection.resolver.cancel();
-    connection.socket.close(ignored);
+  // The sentinels say where the primary is.
+  void Moved(const Endpoint& primary) {
+    if (stopped_) return;
+    if (connection_ && peer_ != primary) {
+      const Error why{ErrorCode::kUnavailable, "the primary is now " + PeerName(primary), {}};
+      Drop(std::shared_ptr(connection_), why);
+    }
+    failures_ = 0;
+    retry_timer_.cancel();  // if it runs: there is something new to try
   }
 
   // One timer for all deadlines. It is set anew only for one that comes before it rings, so that
@@ -254,13 +233,6 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
     return connection == connection_;
   }
 
-  Error SocketError(std::string_view what, const error_code& error) const {
-    return {ErrorCode::kUnavailable,
-            PeerName(options_.endpoint) + ": " + std::string(what) + ": " + error.message() +
-                "; is the server running there?",
-            {}};
-  }
-
   // Full jitter: so many clients that lost one server do not come back in step.
   Micros RetryDelay() {
     const auto random = [this](Micros most) {
@@ -269,11 +241,15 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
     const Micros least = options_.min_reconnect_delay;
     const Micros most = options_.max_reconnect_delay;
     if (pipeline_.refused()) return most + random(least);
-    return random(std::min(most, least * (1 << std::min(failures_, 20))));
+    const int doublings = std::min(20, failures_ + pipeline_.late_in_a_row());
+    return random(std::min(most, least * (1 << doublings)));
   }
 
   asio::io_context& io_;
   const ClientOptions options_;
+  const std::function<void()> lost_;
+  Endpoint peer_;
+  std::shared_ptr<Sentinels> sentinels_;  // null: the endpoint is given
   Pipeline pipeline_;
   std::shared_ptr<Connection> connection_;  // null while none is wanted or there
   Timer deadline_timer_;
@@ -285,8 +261,8 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   bool stopped_ = false;
 };
 
-Client::Client(asio::io_context& io, ClientOptions options)
-    : impl_(std::make_shared<Impl>(io, std::move(options))) {}
+Client::Client(asio::io_context& io, ClientOptions options, ClientHooks hooks)
+    : impl_(std::make_shared<Impl>(io, std::move(options), std::move(hooks))) {}
 
 Client::~Client() { impl_->Stop(); }
 
@@ -302,7 +278,18 @@ void Client::Eval(const Script& script, std::string command, Micros timeout, Don
   impl_->TurnSoon();
 }
 
+void Client::Forward(Redirected redirected) {
+  impl_->pipeline().Forward(std::move(redirected));
+  impl_->TurnSoon();
+}
+
 bool Client::ready() const { return impl_->pipeline().ready(); }
+
+bool Client::down() const { return impl_->pipeline().down().has_value(); }
+
+bool Client::idle() const { return impl_->pipeline().waiting() == 0; }
+
+const Endpoint& Client::endpoint() const { return impl_->peer(); }
 
 ClientStats Client::stats() const { return impl_->pipeline().stats(); }
 

@@ -1,6 +1,8 @@
 #include "redis/pipeline.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,7 +30,9 @@ std::string NameOf(ErrorCode code) {
 // A pipeline, the time, and what became of each command: "a=ok", "b=unknown", in order.
 class PipelineTest : public testing::Test {
  protected:
-  static PipelineOptions Options() { return {"redis at test", "", "", 0, "brim", 1s}; }
+  static PipelineOptions Options() {
+    return {.peer = "redis at test", .client_name = "brim", .setup_timeout = 1s};
+  }
 
   Pipeline::Done Note(std::string name) {
     return [this, name = std::move(name)](Result<Reply> reply) {
@@ -392,6 +396,229 @@ TEST_F(PipelineTest, NothingIsAwaitedWhenNothingWaits) {
   EXPECT_TRUE(Tick(50ms));
   EXPECT_TRUE(Tick(2s));
   EXPECT_EQ(pipeline_.NextDeadline(), std::nullopt);
+}
+
+TEST_F(PipelineTest, WhatSurelyDidNotRunIsAskedAgainTwiceWithinItsDeadline) {
+  Connect();
+  for (const std::string word : {"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN"}) {
+    SCOPED_TRACE(word);
+    Run("a");
+    for (int i = 0; i < limits::kMaxRepeats; ++i) {
+      EXPECT_EQ(Write(), "a ");
+      EXPECT_TRUE(Receive("-" + word + " later\r\n").ok());
+      EXPECT_EQ(Write(), "");  // not at once
+      EXPECT_TRUE(Tick(2 * limits::kMaxRepeatDelay));
+    }
+    EXPECT_EQ(Write(), "a ");
+    EXPECT_TRUE(Receive("-" + word + " later\r\n").ok());
+    EXPECT_EQ(Ends(), Strings{"a=unavailable"});
+  }
+  Run("b", 1us);
+  EXPECT_EQ(Write(), "b ");
+  EXPECT_TRUE(Receive("-LOADING\r\n").ok());
+  EXPECT_EQ(Ends(), Strings{"b=unavailable"});  // no time to ask again
+  Run("c");
+  EXPECT_EQ(Write(), "c ");
+  EXPECT_TRUE(Receive("-OOM\r\n").ok());
+  EXPECT_EQ(Ends(), Strings{"c=oom"});  // would be answered the same
+}
+
+TEST_F(PipelineTest, AReplicaIsLeftWhenNothingIsAwaitedAndTheCommandAskedElsewhere) {
+  Connect();
+  Run("a");
+  Run("b");
+  Run("c");
+  EXPECT_EQ(Write(), "a b c ");
+  EXPECT_TRUE(Receive("-READONLY replica\r\n:2\r\n").ok());
+  Run("d");
+  EXPECT_EQ(Write(), "");
+  EXPECT_FALSE(Receive("-READONLY replica\r\n").ok());
+  EXPECT_EQ(Ends(), Strings{"b=2"});
+  Connect();
+  EXPECT_EQ(Write(), "a c d ");
+  EXPECT_TRUE(Receive("-READONLY replica\r\n:3\r\n:4\r\n").ok());
+  EXPECT_EQ(Ends(), (Strings{"a=unavailable", "c=3", "d=4"}));
+}
+
+TEST_F(PipelineTest, ACommandThatWaitedInVainOpensTheBreaker) {
+  pipeline_.Connecting(now_);
+  Run("a", 50ms);
+  EXPECT_TRUE(Tick(50ms));
+  Run("b", 50ms);
+  EXPECT_EQ(Ends(), (Strings{"a=unavailable", "b=unavailable"}));
+  pipeline_.Connected();
+  Write();
+  EXPECT_TRUE(Receive("+OK\r\n").ok());
+  Run("c");
+  EXPECT_EQ(Write(), "c ");
+}
+
+TEST_F(PipelineTest, LateRepliesInARowOpenTheBreakerUntilOneProbeIsAnswered) {
+  for (int i = 0; i < limits::kLateRepliesToOpen; ++i) {
+    Connect();
+    Run("late");
+    Write();
+    EXPECT_FALSE(Tick(50ms));
+    EXPECT_EQ(Ends(), Strings{"late=unknown"});
+  }
+  Run("a");
+  EXPECT_EQ(Ends(), Strings{"a=unavailable"});
+  Connect();
+  Run("probe");
+  Run("b");
+  EXPECT_EQ(Ends(), Strings{"b=unavailable"});
+  EXPECT_EQ(Write(), "probe ");
+  EXPECT_FALSE(Tick(50ms));
+  EXPECT_EQ(Ends(), Strings{"probe=unknown"});
+  Connect();
+  Run("probe", 10ms);
+  EXPECT_TRUE(Tick(10ms));
+  EXPECT_EQ(Ends(), Strings{"probe=unavailable"});  // it never left: the next one is the probe
+  Run("probe");
+  Write();
+  EXPECT_TRUE(Receive(":1\r\n").ok());
+  Run("c");
+  EXPECT_EQ(Write(), "c ");
+  EXPECT_EQ(Ends(), Strings{"probe=1"});
+}
+
+// Signs in with a self-test; what it answers decides.
+class SelfTestTest : public PipelineTest {
+ protected:
+  SelfTestTest() {
+    PipelineOptions options = Options();
+    options.self_test = &kScript;
+    pipeline.emplace(options);
+    pipeline->Run("a ", now_ + 1h, Note("a"));
+    pipeline->Connecting(now_);
+    pipeline->Connected();
+  }
+  std::string Collect() {
+    std::string out;
+    pipeline->Collect(now_, out);
+    return out;
+  }
+  Result<void> Get(std::string_view bytes) {
+    bytes.copy(pipeline->ReadBuffer().data(), bytes.size());
+    return pipeline->Received(bytes.size(), now_);
+  }
+  const std::string test_ = Command(3).Arg("EVALSHA").Arg(kScript.sha1()).Arg(0).Take();
+  std::optional<Pipeline> pipeline;
+};
+
+TEST_F(SelfTestTest, IsLoadedAndPassed) {
+  EXPECT_TRUE(Collect().ends_with(test_));
+  EXPECT_TRUE(Get("+OK\r\n" + std::string(kNoScript)).ok());
+  EXPECT_EQ(Collect(), LoadCommand(kScript) + test_);
+  EXPECT_TRUE(Get("$3\r\nsha\r\n").ok());
+  EXPECT_FALSE(pipeline->ready());
+  EXPECT_TRUE(Get("*0\r\n").ok());
+  EXPECT_TRUE(pipeline->ready());
+}
+
+TEST_F(SelfTestTest, WaitsForTheFirstCommandOfAllButNotAfterALoss) {
+  PipelineOptions options = Options();
+  options.self_test = &kScript;
+  pipeline.emplace(options);
+  pipeline->Connecting(now_);
+  pipeline->Connected();
+  EXPECT_FALSE(Collect().ends_with(test_));
+  EXPECT_TRUE(Get("+OK\r\n").ok());
+  EXPECT_TRUE(pipeline->ready());
+  pipeline->Run("a ", now_ + 1h, Note("a"));
+  EXPECT_EQ(Collect(), test_);
+  EXPECT_TRUE(Get("*0\r\n").ok());
+  EXPECT_EQ(Collect(), "a ");
+  EXPECT_EQ(pipeline->stats().connects, 1u);
+  pipeline->Lost({kUnavailable, "", ""});
+  pipeline->Connecting(now_);
+  pipeline->Connected();
+  EXPECT_TRUE(Collect().ends_with(test_));
+}
+
+TEST_F(SelfTestTest, NamesWhatIsMissing) {
+  Collect();
+  const auto refused = Get("+OK\r\n*2\r\n$4\r\ntime\r\n$4\r\nzadd\r\n");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, kSetup);
+  EXPECT_NE(refused.error().message.find("ACL SETUSER default +time +zadd"), std::string::npos);
+}
+
+TEST_F(SelfTestTest, FailsWithTheServerThatIsNoUseNow) {
+  for (const std::string word : {"LOADING", "READONLY", "NOPERM", "BUSY"}) {
+    pipeline->Lost({kUnavailable, "", ""});
+    pipeline->Connecting(now_);
+    pipeline->Connected();
+    Collect();
+    EXPECT_FALSE(Get("+OK\r\n-" + word + " x\r\n").ok()) << word;
+  }
+}
+
+TEST_F(SelfTestTest, PassesWhereOnlyWritesAreRefused) {
+  Collect();
+  EXPECT_TRUE(Get("+OK\r\n-MISCONF cannot save\r\n").ok());
+  EXPECT_TRUE(pipeline->ready());
+}
+
+TEST_F(SelfTestTest, AScriptThatCannotBeLoadedIsASetupFault) {
+  Collect();
+  EXPECT_TRUE(Get("+OK\r\n" + std::string(kNoScript)).ok());
+  Collect();
+  const auto refused = Get("-NOPERM no script|load\r\n");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, kSetup);
+}
+
+TEST_F(PipelineTest, OnlyAPrimaryIsSignedInToWhereTheRoleCounts) {
+  PipelineOptions options = Options();
+  options.check_role = true;
+  for (const auto& [reply, good] : {std::pair{"*1\r\n$6\r\nmaster\r\n", true},
+                                    {"*1\r\n$5\r\nslave\r\n", false},
+                                    {"-NOPERM no role\r\n", true}}) {
+    Pipeline pipeline(options);
+    pipeline.Connecting(now_);
+    pipeline.Connected();
+    std::string out;
+    pipeline.Collect(now_, out);
+    EXPECT_TRUE(out.ends_with(Command(1).Arg("ROLE").Take()));
+    const std::string bytes = std::string("+OK\r\n") + reply;
+    bytes.copy(pipeline.ReadBuffer().data(), bytes.size());
+    EXPECT_EQ(pipeline.Received(bytes.size(), now_).ok(), good) << reply;
+    EXPECT_EQ(pipeline.ready(), good);
+  }
+}
+
+TEST_F(PipelineTest, WhatIsSentAwayIsHandedOnAtMostSoOften) {
+  std::vector<Redirected> away;
+  PipelineOptions options = Options();
+  options.redirect = [&](Redirected redirected) { away.push_back(std::move(redirected)); };
+  Pipeline pipeline(options);
+  const auto exchange = [&](std::string_view reply) {
+    std::string out;
+    pipeline.Collect(now_, out);
+    reply.copy(pipeline.ReadBuffer().data(), reply.size());
+    EXPECT_TRUE(pipeline.Received(reply.size(), now_).ok());
+    return out;
+  };
+  pipeline.Connecting(now_);
+  pipeline.Connected();
+  exchange("+OK\r\n");
+  pipeline.Run("a ", now_ + 50ms, Note("a"));
+  EXPECT_EQ(exchange("-MOVED 7 10.0.0.1:7001\r\n"), "a ");
+  ASSERT_EQ(away.size(), 1u);
+  EXPECT_FALSE(away[0].direction.ask);
+  EXPECT_EQ(away[0].direction.slot, 7);
+  EXPECT_EQ(away[0].direction.to, (Endpoint{.host = "10.0.0.1", .port = 7001}));
+  EXPECT_EQ(away[0].hops, 1);
+  for (int i = 1; i < limits::kMaxHops; ++i) {
+    away.back().direction.ask = true;
+    pipeline.Forward(std::move(away.back()));
+    EXPECT_EQ(exchange("+OK\r\n-ASK 7 ::1:7002\r\n"), Command(1).Arg("ASKING").Take() + "a ");
+    EXPECT_EQ(away.back().direction.to, (Endpoint{.host = "::1", .port = 7002}));
+  }
+  pipeline.Forward(std::move(away.back()));
+  exchange("+OK\r\n-ASK 7 ::1:7002\r\n");
+  EXPECT_EQ(Ends(), Strings{"a=unavailable"});
 }
 
 }  // namespace

@@ -45,6 +45,11 @@ std::string_view ErrorWord(std::string_view error_text) {
   return error_text.substr(0, error_text.find(' '));
 }
 
+bool MayRunSoon(std::string_view error_word) {
+  return error_word == "LOADING" || error_word == "BUSY" || error_word == "TRYAGAIN" ||
+         error_word == "CLUSTERDOWN" || error_word == "MASTERDOWN";
+}
+
 std::string Printable(std::string_view text, std::size_t max_bytes) {
   std::string out;
   for (const char c : text.substr(0, max_bytes)) {

@@ -15,6 +15,10 @@ namespace brim::redis {
 // The message is the server's text (bounded, control bytes escaped) and a remedy.
 Error ReplyError(std::string_view error_text);
 
+// Whether the server surely did not run the command, and may run it when asked again soon: LOADING,
+// BUSY, TRYAGAIN, CLUSTERDOWN, MASTERDOWN.
+bool MayRunSoon(std::string_view error_word);
+
 // "WRONGPASS" of "WRONGPASS invalid username-password pair".
 std::string_view ErrorWord(std::string_view error_text);
 

@@ -72,7 +72,7 @@ RedisStore::RedisStore(std::unique_ptr<OwnLoop> own_loop, boost::asio::io_contex
       next_number_(RandomNumber()),
       own_loop_(std::move(own_loop)),
       io_(own_loop_ ? own_loop_->io() : *io),
-      client_(std::make_unique<redis::Client>(io_, options.client)) {
+      client_(redis::MakeLink(io_, options.client)) {
   boost::asio::dispatch(io_, [client = client_.get()] { client->Start(); });
 }
 
@@ -146,7 +146,8 @@ std::uint64_t RedisStore::NextNumber(Units members) {
 RedisStore::Call RedisStore::Encode(const Request& request) {
   const std::span<const Line> lines = request.lines;
   const bool given = request.op == Op::kRefund && request.receipt != nullptr;
-  const std::uint64_t number = given ? request.receipt->number : NextNumber(MembersOf(lines));
+  const std::uint64_t number =
+      request.receipt != nullptr ? request.receipt->number : NextNumber(MembersOf(lines));
   const MemberNames names{{caller_.data(), caller_.size()}, number};
   if (IsOfLogsAlone(request)) {
     Call call{&take_logs_, EncodeLogs(lines, take_logs_.sha1(), names), {}, {}};

@@ -61,7 +61,7 @@ class RedisStore final : public Store {
   std::unique_ptr<OwnLoop> own_loop_;       // null on a caller's loop
   boost::asio::io_context& io_;
   std::atomic<bool> closing_ = false;
-  std::unique_ptr<redis::Client> client_;  // used on the loop's thread alone
+  std::unique_ptr<redis::Link> client_;  // used on the loop's thread alone
 };
 
 }  // namespace brim

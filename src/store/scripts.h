@@ -5,8 +5,8 @@
 
 namespace brim {
 
-// take_logs.lua stands alone. The others are begin.lua, one fragment an algorithm, look.lua, and
-// then take.lua, peek.lua or refund.lua. Texts live for ever.
+// take_logs.lua and self_test.lua stand alone. The others are begin.lua, one fragment an algorithm,
+// look.lua, and then take.lua, peek.lua or refund.lua. Texts live for ever.
 struct RedisScripts {
   // Of sliding-window logs at cost 1: the commonest shape. `#!lua`, as take.
   std::string_view take_logs;
@@ -16,6 +16,8 @@ struct RedisScripts {
   std::string_view peek;
   // `#!lua flags=allow-oom`: it makes room.
   std::string_view refund;
+  // Of redis::ClientOptions: which rights are missing?
+  std::string_view self_test = {};
 };
 
 RedisScripts ShippedScripts();

@@ -3,15 +3,19 @@
 #include <chrono>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
 #include <brim/limiter.h>
+#include "redis/client.h"
+#include "store/store_url.h"
 #include "support/redis_server.h"
 
 namespace brim::testing {
@@ -86,22 +90,75 @@ INSTANTIATE_TEST_SUITE_P(EveryServer, RedisAclTest,
                            return info.param == ServerKind::kRedis ? "Redis" : "Valkey";
                          });
 
-TEST_P(RedisAclTest, ThePagesUserIsEnoughAndHasNothingToSpare) {
-  RedisServer server({}, GetParam());
-  const std::vector<std::string> rights = RightsOfThePage();
+void MakeUser(RedisServer& server, const std::vector<std::string>& rights) {
   ASSERT_GT(rights.size(), 5u) << "no line with " << kCommand << "in " << BRIM_REDIS_PAGE;
   for (const std::string& right : rights) {
     ASSERT_EQ(server.Command("ACL", "SETUSER", "brim", right), "OK") << right;
   }
-  const auto store =
-      OpenStore("redis://brim:secret@127.0.0.1:" + std::to_string(server.port()) + "/1").value();
+}
+
+std::string UrlOf(const RedisServer& server) {
+  return "redis://brim:secret@127.0.0.1:" + std::to_string(server.port()) + "/1";
+}
+
+bool IsOfSignIn(const std::string& right) {
+  return right == "+client|setname" || right == "+select";
+}
+
+TEST_P(RedisAclTest, ThePagesUserIsEnoughAndHasNothingToSpare) {
+  RedisServer server({}, GetParam());
+  const std::vector<std::string> rights = RightsOfThePage();
+  MakeUser(server, rights);
+  const auto store = OpenStore(UrlOf(server)).value();
   Limiter limiter(*store, {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto called = [&](const std::string& right) {
+    return server.Info("commandstats", "cmdstat_" + right.substr(1)) != "";
+  };
+  const auto limits = ParseLimits("1 per minute").value();
+  EXPECT_EQ(limiter.Check({.subject = "u", .limits = limits, .cost = 0}).reason,
+            Reason::kWithinLimit);
+  for (const std::string& right : rights) {
+    if (!IsOfSignIn(right)) continue;
+    EXPECT_TRUE(called(right)) << right;
+  }
+  server.Command("CONFIG", "RESETSTAT");  // forgets what the self-test called
   UseEverything(limiter);
   UseUntilEntriesLeave(limiter);
   ShortenAWindow(limiter);
   for (const std::string& right : rights) {
-    if (right[0] != '+') continue;
-    EXPECT_NE(server.Info("commandstats", "cmdstat_" + right.substr(1)), "") << right;
+    if (right[0] != '+' || IsOfSignIn(right)) continue;
+    EXPECT_TRUE(called(right)) << right;
+  }
+}
+
+// Why a client with these rights is not let in.
+std::string WhyNot(const std::string& url) {
+  boost::asio::io_context io;
+  redis::Client client(io, std::get<redis::ClientOptions>(ParseStoreUrl(url).value()));
+  client.Start();
+  std::optional<std::string> why;
+  client.Run(redis::Command(1).Arg("PING").Take(), 5s,
+             [&](Result<redis::Reply> reply) { why = reply ? "" : reply.error().message; });
+  while (!why) io.run_one();
+  return *why;
+}
+
+TEST_P(RedisAclTest, TheSelfTestNamesEachMissingRightAndWritesNothing) {
+  RedisServer server({}, GetParam());
+  const std::vector<std::string> rights = RightsOfThePage();
+  MakeUser(server, rights);
+  for (const std::string& right : rights) {
+    if (right[0] != '+' || IsOfSignIn(right)) continue;
+    const std::string name = right.substr(1);
+    if (name == "script|load") server.Command("SCRIPT", "FLUSH");
+    server.Command("ACL", "SETUSER", "brim", "-" + name);
+    const std::string why = WhyNot(UrlOf(server));
+    EXPECT_NE(why.find(name), std::string::npos) << right << ": " << why;
+    server.Command("ACL", "SETUSER", "brim", right);
+  }
+  for (const std::string db : {"0", "1"}) {
+    server.Command("SELECT", db);
+    EXPECT_EQ(server.Command("DBSIZE"), "0");
   }
 }
 

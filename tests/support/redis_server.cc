@@ -120,7 +120,7 @@ void RedisServer::Spawn() {
   _exit(127);
 }
 
-bool RedisServer::WaitUntilItAnswers() {
+bool RedisServer::WaitUntilItAnswers(bool loading_is_fine) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (std::chrono::steady_clock::now() < end) {
     if (waitpid(pid_, nullptr, WNOHANG) != 0) {
@@ -128,7 +128,7 @@ bool RedisServer::WaitUntilItAnswers() {
       return false;
     }
     const std::string pong = Ask({"PING"});
-    if (pong != "(no answer)" && !pong.starts_with("-LOADING")) return true;
+    if (pong.starts_with("-LOADING") ? loading_is_fine : pong != "(no answer)") return true;
     // Nothing to wait on: a socket that does not exist yet cannot be polled.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -165,6 +165,11 @@ void RedisServer::Kill() {
 void RedisServer::Start() {
   Spawn();
   if (!WaitUntilItAnswers()) Fail(program_ + " does not start again");
+}
+
+void RedisServer::StartLoading() {
+  Spawn();
+  if (!WaitUntilItAnswers(true)) Fail(program_ + " does not start again");
 }
 
 }  // namespace brim::testing

@@ -46,6 +46,7 @@ class RedisServer {
   void Resume();  // SIGCONT
   void Kill();    // SIGKILL: connections are reset, new ones refused
   void Start();   // after Kill: on the same port and socket, with no data; returns when it answers
+  void StartLoading();  // the same with what SAVE kept; returns when it reads that, or is done
   void Restart() {
     Kill();
     Start();
@@ -57,7 +58,7 @@ class RedisServer {
  private:
   std::string Ask(const std::vector<std::string_view>& args);
   void Spawn();
-  bool WaitUntilItAnswers();
+  bool WaitUntilItAnswers(bool loading_is_fine = false);
 
   const std::string program_;
   const std::vector<std::string> args_;
