@@ -89,22 +89,16 @@ std::uint16_t RedisServer::FreePort() {
 }
 
 void RedisServer::Spawn() {
-  std::vector<std::string> words = {program_,
-                                    "--bind",
-                                    "127.0.0.1",
-                                    "--port",
-                                    std::to_string(port_),
-                                    "--unixsocket",
-                                    unix_path_,
-                                    "--dir",
-                                    dir_.string(),
-                                    "--logfile",
-                                    (dir_ / "log").string(),
-                                    "--save",
-                                    "",
-                                    "--appendonly",
-                                    "no"};
-  words.insert(words.end(), args_.begin(), args_.end());
+  std::vector<std::string> words = {"--bind",       "127.0.0.1",
+                                    "--port",       std::to_string(port_),
+                                    "--unixsocket", unix_path_,
+                                    "--dir",        dir_.string(),
+                                    "--logfile",    (dir_ / "log").string(),
+                                    "--save",       "",
+                                    "--appendonly", "no"};
+  words.insert(args_.empty() || args_[0].starts_with("-") ? words.end() : words.begin(),
+               args_.begin(), args_.end());
+  words.insert(words.begin(), program_);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

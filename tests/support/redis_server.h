@@ -22,7 +22,8 @@ enum class ServerKind { kRedis, kValkey };
 // Blocking, thread-compatible; make it on the main thread.
 class RedisServer {
  public:
-  // `args` come last and so override ours: {"--maxmemory", "2mb"}.
+  // `args` come last and so override ours: {"--maxmemory", "2mb"}; or first, if they begin with a
+  // configuration file.
   explicit RedisServer(std::vector<std::string> args = {}, ServerKind kind = ServerKind::kRedis);
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
