@@ -29,6 +29,7 @@ inline constexpr std::size_t kMaxJsonDepth = 32;  // of what is skipped; then: n
 
 // The configuration file.
 inline constexpr std::size_t kMaxConfigBytes = 1 << 20;
+inline constexpr std::size_t kMaxKeyTableBytes = 16 << 20;
 inline constexpr std::size_t kMaxYamlDepth = 32;
 inline constexpr std::size_t kMaxYamlNodes = 500'000;   // those that aliases repeat included
 inline constexpr std::size_t kMaxRules = 20'000;        // tiers and routes
@@ -68,6 +69,9 @@ inline constexpr std::chrono::milliseconds kMaxRepeatDelay{8};   // doubles with
 inline constexpr std::chrono::milliseconds kConnectTimeout{1000};
 inline constexpr std::chrono::milliseconds kMinReconnectDelay{50};
 inline constexpr std::chrono::milliseconds kMaxReconnectDelay{1000};
+
+// Proxies that a request came through; those further away are not looked at.
+inline constexpr std::size_t kMaxForwardedHops = 32;
 
 // HTTP/1.1, per connection.
 inline constexpr std::size_t kMaxRequestLineBytes = 8 << 10;  // then: 414

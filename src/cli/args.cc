@@ -15,8 +15,8 @@
 namespace brim::cli {
 namespace {
 
-constexpr std::array<std::string_view, 7> kCommands = {"check",   "check-config", "config", "demo",
-                                                       "inspect", "reset",        "serve"};
+constexpr std::array<std::string_view, 8> kCommands = {
+    "check", "check-config", "config", "demo", "hash-key", "inspect", "reset", "serve"};
 
 constexpr std::string_view kMemory = "memory://";
 
@@ -29,6 +29,7 @@ constexpr char kExamples[] = R"(Examples:
   brim reset user_8421 --limit "5 per minute" --store redis://127.0.0.1:6379/0
   brim check-config brim.yaml
   brim config show
+  brim hash-key keys.yaml --subject alice --tier pro < key >> keys.yaml
 
 BRIM_STORE gives the store when --store does not; RATE_LIMIT_DISABLED=true switches limiting off.
 `brim COMMAND --help` tells more.)";
@@ -91,6 +92,14 @@ Examples:
   brim config show
   brim config show brim.yaml)";
 
+constexpr char kHashKeyExamples[] =
+    R"(Reads the key from standard input, since others can read a command line, and prints its line for the
+table; of a table that is new, its secret too. Exit code: 0, 2 bad usage.
+
+Examples:
+  umask 077; openssl rand -hex 24 > alice.key
+  brim hash-key keys.yaml --subject alice --tier pro < alice.key >> keys.yaml)";
+
 void AddStore(CLI::App* command, StoreArgs& store) {
   command
       ->add_option("--store", store.url,
@@ -151,6 +160,16 @@ CLI::App* AddConfig(CLI::App& app, ConfigArgs& args) {
   show->add_option("file", args.file, "The file, like brim.yaml")
       ->default_str("$BRIM_CONFIG, else the defaults");
   return config;
+}
+
+CLI::App* AddHashKey(CLI::App& app, HashKeyArgs& args) {
+  CLI::App* command =
+      app.add_subcommand("hash-key", "Make the entry of an API key for a key table");
+  command->footer(kHashKeyExamples);
+  command->add_option("table", args.table, "The file with the table, like keys.yaml")->required();
+  command->add_option("--subject", args.subject, "Who holds the key")->required();
+  command->add_option("--tier", args.tier, "The tier of the key")->default_str("the default one");
+  return command;
 }
 
 CLI::App* AddSubjectCommand(CLI::App& app, const std::string& name, const std::string& about,
@@ -263,6 +282,8 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
   ConfigArgs config;
   const CLI::App* check_config = AddCheckConfig(app, config);
   const CLI::App* config_command = AddConfig(app, config);
+  HashKeyArgs hash_key;
+  const CLI::App* hash_key_command = AddHashKey(app, hash_key);
 
   std::string command = "brim";
   try {
@@ -280,6 +301,7 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
   }
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) return Printed{app.help(), kOk};
+  if (chosen.front() == hash_key_command) return hash_key;
   if (chosen.front() == check_config) return ConfigCall{ConfigCommand::kCheck, config};
   if (chosen.front() == config_command) {
     if (ChosenIn(app, command) == config_command) {

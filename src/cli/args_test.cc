@@ -30,8 +30,8 @@ SubjectCall Subject(std::vector<const char*> args) {
 TEST(ArgsTest, AloneItPrintsItsCommands) {
   for (const Printed& printed : {Print({}), Print({"--help"}), Print({"-h"})}) {
     EXPECT_EQ(printed.exit_code, kOk);
-    for (const char* command :
-         {"demo", "serve", "check", "inspect", "reset", "check-config", "config", "Examples:"}) {
+    for (const char* command : {"demo", "serve", "check", "inspect", "reset", "check-config",
+                                "config", "hash-key", "Examples:"}) {
       EXPECT_THAT(printed.text, HasSubstr(command));
     }
   }

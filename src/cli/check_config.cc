@@ -15,9 +15,7 @@ int RunCheckConfig(const ConfigArgs& args) {
                 IssuesAsJson(loaded.issues).c_str());
     return loaded.ok() ? kOk : kBadUsage;
   }
-  for (const ConfigIssue& issue : loaded.issues) {
-    std::fputs(FormatIssue(issue, loaded.text).c_str(), stderr);
-  }
+  std::fputs(loaded.Format().c_str(), stderr);
   if (!loaded.ok()) return kBadUsage;
   std::printf("%s: good (tiers: %zu, routes: %zu)\n", args.file.c_str(),
               loaded.policy->tiers.size(), loaded.policy->routes.size());

@@ -60,6 +60,13 @@ struct ServeArgs {
   StoreArgs store;
 };
 
+// brim hash-key TABLE
+struct HashKeyArgs {
+  std::string table;  // a file; it may be absent or empty: then its head is printed too
+  std::string subject;
+  std::string tier;  // empty: the default one
+};
+
 int RunCheck(const SubjectArgs& args);
 int RunInspect(const SubjectArgs& args);
 int RunReset(const SubjectArgs& args);
@@ -67,5 +74,6 @@ int RunDemo(const DemoArgs& args);
 int RunCheckConfig(const ConfigArgs& args);
 int RunConfigShow(const ConfigArgs& args);
 int RunServe(const ServeArgs& args);
+int RunHashKey(const HashKeyArgs& args);
 
 }  // namespace brim::cli

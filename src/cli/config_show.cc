@@ -11,9 +11,7 @@ namespace brim::cli {
 int RunConfigShow(const ConfigArgs& args) {
   const LoadedConfig loaded = args.file.empty() ? LoadConfig({}, "the defaults", MakeConfigChecks())
                                                 : LoadConfigFile(args.file, MakeConfigChecks());
-  for (const ConfigIssue& issue : loaded.issues) {
-    std::fputs(FormatIssue(issue, loaded.text).c_str(), stderr);
-  }
+  std::fputs(loaded.Format().c_str(), stderr);
   if (!loaded.ok()) return kBadUsage;
   std::fputs(ShowConfig(*loaded.policy).c_str(), stdout);
   return kOk;

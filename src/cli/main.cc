@@ -16,6 +16,7 @@ int Run(const Printed& printed) {
 }
 
 int Run(const DemoArgs& args) { return RunDemo(args); }
+int Run(const HashKeyArgs& args) { return RunHashKey(args); }
 
 int Run(const ServeArgs& args) { return RunServe(args); }
 

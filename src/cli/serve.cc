@@ -20,9 +20,7 @@ namespace {
 std::shared_ptr<const PolicySet> LoadPolicy(const std::string& file) {
   if (file.empty()) return std::make_shared<PolicySet>(DefaultPolicySet());
   const LoadedConfig loaded = LoadConfigFile(file, MakeConfigChecks());
-  for (const ConfigIssue& issue : loaded.issues) {
-    std::fputs(FormatIssue(issue, loaded.text).c_str(), stderr);
-  }
+  std::fputs(loaded.Format().c_str(), stderr);
   return loaded.policy;
 }
 

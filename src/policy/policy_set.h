@@ -18,6 +18,7 @@
 #include <brim/limiter.h>
 #include "base/ip_address.h"
 #include "base/snapshot.h"
+#include "policy/api_key_table.h"
 
 namespace brim {
 
@@ -91,7 +92,9 @@ struct IdentityPolicy {
   std::vector<SubjectSource> subject;  // the first that is present wins
   std::vector<TierSource> tier;        // likewise; none: the default tier
   std::string key_table;               // the file that the api_key sources look keys up in
-  int ipv6_prefix = 64;                // bits of an IPv6 address that tell clients apart
+  // What the file holds; null if there is no such source, or the file was not read.
+  std::shared_ptr<const ApiKeyTable> api_keys = nullptr;
+  int ipv6_prefix = 64;  // bits of an IPv6 address that tell clients apart
   ProxyHeader proxy_header = ProxyHeader::kXForwardedFor;
 };
 

@@ -1,5 +1,6 @@
 """Configuration files through `brim check-config`, through the JSON Schema, and as docs/config.md shows them."""
 
+import hmac
 import json
 import pathlib
 import re
@@ -189,13 +190,57 @@ def test_config_show_is_complete_and_keeps_secrets(config):
     assert again.stdout == defaults.stdout
 
 
+KEYED = "identity: {subject: [{api_key: {header: Authorization, table: keys.yaml}}], tier: [{api_key: tier}]}"
+
+
+def hash_key(table, key, *args):
+    with table.open("ab") as out:  # as the shell's >>
+        return subprocess.run([harness.BINARY, "hash-key", table, *args], input=key, stdout=out, stderr=subprocess.PIPE,
+                              timeout=harness.DEADLINE, env=harness.environment())
+
+
+def test_a_key_table_is_made_line_by_line_and_holds_no_key(config):
+    path = config(KEYED)
+    table = path.parent / "keys.yaml"
+    assert brim("check-config", path).returncode == 2  # the table is missing
+    assert hash_key(table, b"sk-alice-1\n", "--subject", "alice", "--tier", "pro").returncode == 0
+    assert hash_key(table, b"sk-bob-1", "--subject", "b: \"o\\b").returncode == 0
+    assert brim("check-config", path).returncode == 0
+    written = yaml.load(table.read_text(), Yaml12)
+    secret = bytes.fromhex(written["secret"])
+    assert len(secret) == 32
+    assert [(entry["subject"], entry.get("tier")) for entry in written["keys"]] == [("alice", "pro"), ('b: "o\\b', None)]
+    assert written["keys"][0]["hash"] == hmac.new(secret, b"sk-alice-1", "sha256").hexdigest()
+    assert "sk-" not in table.read_text()
+
+    before = table.read_bytes()
+    for key in (b"sk-alice-1\n", b"", b"\n"):
+        refused = hash_key(table, key, "--subject", "eve")
+        assert refused.returncode == 2
+        assert b"sk-alice" not in refused.stderr
+    assert table.read_bytes() == before
+
+
+def test_a_key_table_with_a_mistake_is_refused_without_showing_its_lines(config):
+    path = config(KEYED)
+    table = path.parent / "keys.yaml"
+    table.write_text("secret: 00112233445566778899aabbccddeeff\nkeys:\n  - {subject: a, tier: gold, hash: 0011}\n")
+    result = brim("check-config", path)
+    assert result.returncode == 2
+    assert f'{table}:3:24: error: there is no tier "gold" (keys[0].tier)' in result.stderr
+    assert f"{table}:3:36: error: this is no hash" in result.stderr
+    assert "0011" not in result.stderr
+
+
 def documented():
     return re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs/config.md").read_text(), re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("text", documented())
 def test_the_examples_of_the_docs_are_good(config, text):
-    result = brim("check-config", config(text))
+    path = config(text)
+    hash_key(path.parent / "keys.yaml", b"sk-1", "--subject", "alice")
+    result = brim("check-config", path)
     assert result.returncode == 0, result.stderr
     assert in_schema(text)
 

@@ -213,7 +213,7 @@ def test_r31_no_request_chooses_where_it_goes(serve):
     gateway = s.ports["gateway"]
     for target, host, status in ((b"http://169.254.169.254/latest", b"x", b"400"), (b"//evil/api/search?q=x", b"x", b"404"),
                                  (b"/api/search?q=x", b"169.254.169.254", b"200"), (b"*", b"x", b"400")):
-        answer = s.raw(b"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (target, host), gateway)
+        answer = s.raw(b"GET %s HTTP/1.1\r\nHost: %s\r\nX-Client-Id: c\r\nConnection: close\r\n\r\n" % (target, host), gateway)
         assert answer[9:12] == status, answer
         assert b"evil" not in answer and b"169.254" not in answer
 

@@ -219,13 +219,16 @@ net::HttpNext DecisionApi::AnswerGateway(const ServedPolicy& policy,
     return Refuse(400, "a refusal can have the status 429 or 403", "deny_status", response);
   }
   const auto identity = Identify(request, policy.set());
-  if (!identity) return Refuse(400, identity.error().message, identity.error().field, response);
-  const PreparedCheck& prepared = policy.FindTier(identity->tier);
+  if (!identity) {
+    AnswerUnidentified(identity.error(), response);
+    return net::HttpNext::kSend;
+  }
+  const PreparedCheck& prepared = policy.FindTier(identity->tier());
   const AnswerForm form{
       .headers = policy.set().headers, .deny = policy.set().deny, .deny_status = *deny_status};
   response.AddHeader("X-Brim-Policy", prepared.name);
   AddPolicyHeader(prepared.policy, form.headers, response);
-  const CheckRequest check{.subject = identity->subject, .items = prepared.items};
+  const CheckRequest check{.subject = identity->subject(), .items = prepared.items};
   return Ask(limiter_, Op::kTake, check, pause, [this, form, &response](const Decision& decision) {
     Note(Op::kTake, decision);
     AddBrimHeaders(decision, response);

@@ -49,12 +49,13 @@ net::HttpNext Gateway::Handle(const net::HttpRequest& request, net::HttpResponse
   }
   const auto identity = Identify(request, policy.set());
   if (!identity) {
-    AnswerError(400, identity.error().message, identity.error().field, response);
+    AnswerUnidentified(identity.error(), response);
     return net::HttpNext::kSend;
   }
   if (!FillBody(*route, request.query, response)) return net::HttpNext::kSend;
   const AnswerForm form{.headers = policy.set().headers, .deny = route->route->deny};
-  return Check(policy.FindCheck(*route, identity->tier), identity->subject, form, response, pause);
+  return Check(policy.FindCheck(*route, identity->tier()), identity->subject(), form, response,
+               pause);
 }
 
 net::HttpNext Gateway::Check(const PreparedCheck& prepared, std::string_view subject,

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/limits.h"
+#include "policy/config/load_api_keys.h"
 #include "policy/config/load_config.h"
 #include "policy/config/show_config.h"
 
@@ -19,7 +20,14 @@ void CheckIssue(const ConfigIssue& issue, const std::string& text) {
   for (const char c : shown) BRIM_ASSERT(c == '\n' || static_cast<unsigned char>(c) >= ' ');
 }
 
+void FuzzKeys(const std::string& text) {
+  const LoadedApiKeys keys = LoadApiKeys(text, "keys.yaml", nullptr);
+  BRIM_ASSERT((keys.table == nullptr) == !keys.issues.empty());
+  for (const ConfigIssue& issue : keys.issues) CheckIssue(issue, "");
+}
+
 void Fuzz(std::string text) {
+  FuzzKeys(text);
   const LoadedConfig loaded = LoadConfig(std::move(text), "fuzz.yaml");
   BRIM_ASSERT(loaded.issues.size() <= limits::kMaxConfigIssues);
   BRIM_ASSERT(loaded.ok() || !loaded.issues.empty());

@@ -94,7 +94,7 @@ std::string FormatIssue(const ConfigIssue& issue, std::string_view text) {
   out += ": " + WithoutControls(issue.message);
   if (!issue.field.empty()) out += " (" + WithoutControls(issue.field) + ')';
   out += '\n';
-  if (issue.place.line != 0) {
+  if (issue.place.line != 0 && !text.empty()) {
     AppendExcerpt(issue, text, out);
   } else if (!issue.hint.empty()) {
     out += "   = " + WithoutControls(issue.hint) + '\n';

@@ -29,7 +29,7 @@ struct ConfigIssue {
 };
 
 // Those of `file` in the manner of compilers, with the line and a caret below; control characters
-// in it are replaced. `text` is the text of the file.
+// in it are replaced. `text` is the text of the file; empty: the line is not shown.
 //
 //   brim.yaml:12:5: error: there is no setting "limts" (gateway.routes[0].limts)
 //      12 |     limts: [5 per minute]

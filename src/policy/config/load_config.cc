@@ -3,11 +3,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <variant>
 
 #include "base/limits.h"
 #include "policy/config/config_sections.h"
+#include "policy/config/load_api_keys.h"
 #include "policy/key.h"
 
 namespace brim {
@@ -103,16 +105,59 @@ void ReadRoot(ConfigReader& reader, const YamlNode& root, const ConfigChecks& ch
   WarnOfSpoofing(reader, root, set);
 }
 
-LoadedConfig Unreadable(const std::string& path, const std::string& what) {
-  LoadedConfig loaded;
-  loaded.issues.push_back({.severity = Severity::kError,
-                           .code = {},
-                           .file = path,
-                           .place = {},
-                           .field = {},
-                           .message = what,
-                           .hint = {}});
-  return loaded;
+ConfigIssue WholeFile(const std::string& path, std::string what) {
+  return {.severity = Severity::kError,
+          .code = {},
+          .file = path,
+          .place = {},
+          .field = {},
+          .message = std::move(what),
+          .hint = {}};
+}
+
+// The text of the file, or what is wrong with it.
+std::variant<std::string, ConfigIssue> ReadText(const std::string& path, std::size_t most) {
+  const auto unreadable = [&path] {
+    return WholeFile(path, std::string("cannot be read: ") + std::strerror(errno));
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (file == nullptr) return unreadable();
+  std::string text(most + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return unreadable();
+  if (text.size() > most) {
+    return WholeFile(path, "larger than " + std::to_string(most) + " bytes");
+  }
+  return text;
+}
+
+// Reads the table that the set names, if it names one.
+void ReadApiKeys(const std::string& config_path, PolicySet& set, std::vector<ConfigIssue>& issues) {
+  if (set.identity.key_table.empty()) return;
+  const std::string path =
+      (std::filesystem::path(config_path).parent_path() / set.identity.key_table).string();
+  const auto text = ReadText(path, limits::kMaxKeyTableBytes);
+  if (const auto* issue = std::get_if<ConfigIssue>(&text)) return issues.push_back(*issue);
+  LoadedApiKeys loaded = LoadApiKeys(std::get<std::string>(text), path, &set);
+  set.identity.api_keys = std::move(loaded.table);
+  issues.insert(issues.end(), loaded.issues.begin(), loaded.issues.end());
+}
+
+// The set, or null if there are errors, which then are among the issues.
+std::shared_ptr<PolicySet> ReadSet(const std::string& text, std::string_view file,
+                                   const ConfigChecks& checks, std::vector<ConfigIssue>& issues) {
+  ConfigReader reader{std::string(file)};
+  auto set = std::make_shared<PolicySet>(DefaultPolicySet());
+  const auto parsed = ParseYaml(text);
+  if (const auto* error = std::get_if<YamlError>(&parsed)) {
+    reader.Error({.place = error->place, .text = {}, .items = {}},
+                 "this is not YAML: " + error->message);
+  } else {
+    ReadRoot(reader, std::get<YamlNode>(parsed), checks, *set);
+  }
+  issues = reader.Take();
+  return reader.failed() ? nullptr : set;
 }
 
 }  // namespace
@@ -183,35 +228,34 @@ void ReadStore(ConfigReader& reader, const YamlNode& node, const ConfigChecks& c
 
 LoadedConfig LoadConfig(std::string text, std::string_view file, const ConfigChecks& checks) {
   LoadedConfig loaded;
+  loaded.file = file;
   loaded.text = std::move(text);
-  ConfigReader reader{std::string(file)};
-  auto set = std::make_shared<PolicySet>(DefaultPolicySet());
-  auto parsed = ParseYaml(loaded.text);
-  if (const auto* error = std::get_if<YamlError>(&parsed)) {
-    reader.Error({.place = error->place, .text = {}, .items = {}},
-                 "this is not YAML: " + error->message);
-  } else {
-    ReadRoot(reader, std::get<YamlNode>(parsed), checks, *set);
-  }
-  if (!reader.failed()) loaded.policy = std::move(set);
-  loaded.issues = reader.Take();
+  loaded.policy = ReadSet(loaded.text, file, checks, loaded.issues);
   return loaded;
 }
 
 LoadedConfig LoadConfigFile(const std::string& path, const ConfigChecks& checks) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (file == nullptr)
-    return Unreadable(path, std::string("cannot be read: ") + std::strerror(errno));
-  std::string text(limits::kMaxConfigBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) {
-    return Unreadable(path, std::string("cannot be read: ") + std::strerror(errno));
+  LoadedConfig loaded;
+  loaded.file = path;
+  auto text = ReadText(path, limits::kMaxConfigBytes);
+  if (auto* issue = std::get_if<ConfigIssue>(&text)) {
+    loaded.issues.push_back(std::move(*issue));
+    return loaded;
   }
-  if (text.size() > limits::kMaxConfigBytes) {
-    return Unreadable(path, "larger than " + std::to_string(limits::kMaxConfigBytes) + " bytes");
-  }
-  return LoadConfig(std::move(text), path, checks);
+  loaded.text = std::get<std::string>(std::move(text));
+  const auto set = ReadSet(loaded.text, path, checks, loaded.issues);
+  if (set == nullptr) return loaded;
+  const std::size_t warnings = loaded.issues.size();
+  ReadApiKeys(path, *set, loaded.issues);
+  if (loaded.issues.size() == warnings) loaded.policy = set;
+  return loaded;
+}
+
+std::string LoadedConfig::Format() const {
+  std::string out;
+  // Only the file itself is shown in parts; the other one holds secrets.
+  for (const ConfigIssue& issue : issues) out += FormatIssue(issue, issue.file == file ? text : "");
+  return out;
 }
 
 }  // namespace brim

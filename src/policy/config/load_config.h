@@ -26,14 +26,18 @@ struct ConfigChecks {
 struct LoadedConfig {
   std::shared_ptr<const PolicySet> policy;  // null if there is an error among the issues
   std::vector<ConfigIssue> issues;  // in the order of their places; at most kMaxConfigIssues
-  std::string text;                 // of the file, for FormatIssue
+  std::string file;                 // as issues call it
+  std::string text;                 // of the file
   bool ok() const { return policy != nullptr; }
+  // The issues as FormatIssue writes them.
+  std::string Format() const;
 };
 
 // `file` is what issues call the text. Reads no other file.
 LoadedConfig LoadConfig(std::string text, std::string_view file, const ConfigChecks& checks = {});
 
-// Reads the file. That it cannot be read is an issue too.
+// Reads the file, and the table of API keys that it names: relative to the file's folder. That one
+// of them cannot be read is an issue too.
 LoadedConfig LoadConfigFile(const std::string& path, const ConfigChecks& checks = {});
 
 }  // namespace brim
