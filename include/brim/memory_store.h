@@ -27,6 +27,7 @@ class MemoryStore final : public Store {
   ~MemoryStore() override;
 
   bool TryNow(const Request& request, Taken& taken) override;
+  bool TakeNow(std::span<SingleTake> takes) override;
   void Run(const Request& request, Micros timeout, Done done) override;
   void RunBatch(std::span<const Request> requests, Micros timeout, BatchDone done) override;
   void Reset(std::span<const Key> keys, Micros timeout, ResetDone done) override;

@@ -122,6 +122,15 @@ struct LineStatus {
   Micros reset_after{0};  // until the key is full again
 };
 
+// The commonest check in its smallest form: a take of one line, which is enforced and costs 1 or
+// more, without a receipt.
+struct SingleTake {
+  std::string_view key;
+  const Limit* limit;
+  Units cost;
+  LineStatus status = {};  // the answer; admitted if it fits
+};
+
 struct Taken {
   bool admitted = false;
   std::int32_t refused_line = -1;  // the enforced line that did not fit, or -1
@@ -155,6 +164,9 @@ class Store {
   // An embedded store answers at once: it fills `taken` and returns true. Others return false and
   // do nothing: call Run.
   virtual bool TryNow(const Request& /*request*/, Taken& /*taken*/) { return false; }
+  // The same for takes of one line, one after the other: each is atomic by itself. Many at once
+  // cost less, as memory is prefetched.
+  virtual bool TakeNow(std::span<SingleTake> /*takes*/) { return false; }
 
   // Calls `done` exactly once, within `timeout` (and a scheduling delay); maybe before Run returns,
   // maybe on a thread of the store: it must not block. The lines must live until Run returns.

@@ -36,6 +36,11 @@ LineStatus LookTokenBucket(const Limit& limit, const TokenBucketState& state, Un
 LineStatus ChargeTokenBucket(const Limit& limit, TokenBucketState& state, Units cost,
                              std::int64_t now_us, const LineStatus& look);
 
+// Look, and then Charge if it fits or limited calls count, else Heal: the same in one step, which
+// divides less. Fills `status`.
+void TakeTokenBucket(const Limit& limit, TokenBucketState& state, Units cost, std::int64_t now_us,
+                     LineStatus& status);
+
 // When the bucket will be paid off as it stands after a charge, in the store's us: with it a refund
 // knows how much of that charge is still owed.
 std::int64_t TokenBucketStamp(const TokenBucketState& state);
@@ -50,6 +55,9 @@ void HealTokenBucket(const Limit& limit, TokenBucketState& state, std::int64_t n
 
 // When the bucket is full again and may be forgotten, in the store's us.
 std::int64_t TokenBucketIdleAt(const TokenBucketState& state);
+
+// Whether that is so at `now_us`, without a division.
+bool TokenBucketIdleBy(const TokenBucketState& state, std::int64_t now_us);
 
 // From when on a unit fits into a bucket of `burst`, in the store's us.
 std::int64_t TokenBucketFreeAt(const TokenBucketState& state, Units burst);

@@ -1,9 +1,13 @@
-// The lock of one shard: 4 bytes, one atomic exchange each way when nobody else is there.
-// It is held for well under a microsecond, so a waiter spins for a moment, then sleeps in the
-// kernel.
+// The lock of one shard: 4 bytes, one atomic exchange to take it and a plain store to give it back.
+// It is held for well under a microsecond, so a waiter spins for a moment. If that was too short,
+// the holder has lost its processor: then the waiter sleeps, and looks again. Nobody is woken,
+// which would cost every unlock a second exchange; a waiter that sleeps too long, kNap, is as late
+// as the scheduler makes any thread.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 namespace brim {
 
@@ -13,26 +17,24 @@ class ShardLock {
   void lock() {
     if (!try_lock()) LockSlowly();
   }
-  bool try_lock() {
-    int seen = kFree;
-    // Acquire here and release below: all that a lock must order is what it guards.
-    return state_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire);
-  }
-  void unlock() {
-    if (state_.exchange(kFree, std::memory_order_release) == kAwaited) state_.notify_one();
-  }
+  // Acquire here and release below: all that a lock must order is what it guards.
+  bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
+  void unlock() { held_.store(false, std::memory_order_release); }
 
  private:
-  enum : int { kFree, kHeld, kAwaited };
   static constexpr int kSpins = 100;
+  static constexpr std::chrono::microseconds kNap{50};
 
+  // Ends when the holder has let go.
   [[gnu::noinline]] void LockSlowly() {
-    for (int spin = 0; spin < kSpins; ++spin) {
-      if (state_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
-      Pause();
+    for (int spin = 0;; ++spin) {
+      if (!held_.load(std::memory_order_relaxed) && try_lock()) return;
+      if (spin < kSpins) {
+        Pause();
+      } else {
+        std::this_thread::sleep_for(kNap);
+      }
     }
-    // From here on the lock is marked as awaited, also when we get it: others may sleep too.
-    while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) state_.wait(kAwaited);
   }
   static void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -42,7 +44,7 @@ class ShardLock {
 #endif
   }
 
-  std::atomic<int> state_{kFree};
+  std::atomic<bool> held_{false};
 };
 
 }  // namespace brim

@@ -1,11 +1,8 @@
-// One stripe of the embedded store: a lock, and an open-addressing table of the keys that fall to
-// it.
+// One stripe of the embedded store: a lock, and the table of the keys that fall to it.
 //
-// Linear probing over slots of one cache line; a key that goes leaves no tombstone, those behind it
-// move up. The table may have any capacity: a key's home is its hash scaled to it. It is at most
-// four fifths full, grows by a quarter and shrinks when less than two fifths are used: 80 to 100
-// bytes a key while it grows. A shard of a store that is full has about 1,000 slots (kShardBytes),
-// so no step here takes longer than to read and move 64 KiB.
+// The table is at most four fifths full, grows by a quarter and shrinks when less than two fifths
+// are used: 80 to 100 bytes a key while it grows. A shard of a store that is full has about 1,000
+// slots (kShardBytes), so no step here takes longer than to read and move 64 KiB.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +15,7 @@
 #include "store/memory_hash.h"
 #include "store/memory_lock.h"
 #include "store/memory_slot.h"
+#include "store/slot_table.h"
 
 namespace brim {
 
@@ -63,30 +61,26 @@ class alignas(64) Shard {
   // the lock must not take a shard back in time.
   std::int64_t Latest(std::int64_t now_us) { return latest_us_ = std::max(latest_us_, now_us); }
 
-  Slot* Find(const KeyHash& id) {
-    if (capacity_ == 0) return nullptr;
-    for (std::uint32_t i = Home(id); slots_[i].taken; i = Next(i)) {
-      if (slots_[i].id == id) return &slots_[i];
-    }
-    return nullptr;
-  }
-  // Asks for the key's line ahead of Find, and for the two behind it: on average a key is found in
-  // the second or third. Needs no lock: while the table is replaced it asks for useless lines, and
-  // does no harm.
-  void Prefetch(const KeyHash& id) const {
-    const std::uint64_t capacity = __atomic_load_n(&capacity_, __ATOMIC_RELAXED);
-    const Slot* const slots = __atomic_load_n(&slots_, __ATOMIC_RELAXED);
-    const auto line = reinterpret_cast<std::uintptr_t>(slots) +
-                      (((id.high >> 32) * capacity) >> 32) * sizeof(Slot);
-    for (std::uintptr_t behind = 0; behind < 3; ++behind) {
-      __builtin_prefetch(reinterpret_cast<const void*>(line + behind * sizeof(Slot)), 1);
-    }
-  }
+  Slot* Find(const KeyHash& id) const { return table_.Find(id); }
+  // As the table's; the first two need no lock.
+  [[gnu::always_inline]] void PrefetchTags(const KeyHash& id) const { table_.PrefetchTags(id); }
+  [[gnu::always_inline]] void PrefetchHome(const KeyHash& id) const { table_.PrefetchHome(id); }
+  [[gnu::always_inline]] void PrefetchSlots(const KeyHash& id) const { table_.PrefetchSlots(id); }
   // A new key that nothing was charged to yet. May evict another one to stay within the budget.
   Slot& Insert(const KeyHash& id, SlotKind kind, std::int64_t now_ms);
   void Erase(Slot& slot);
   void Evict(Slot& slot);  // an Erase that is counted
 
+  // A take of this key alone (TakeFrom).
+  void Take(Slot& slot, const Limit& limit, Units cost, const MemoryTime& now, LineStatus& status) {
+    slot.units = static_cast<std::uint32_t>(limit.capacity());
+    slot.Visit([&](auto& key) {
+      const std::size_t before = key.heap_bytes();
+      TakeFrom(key, limit, cost, now, status);
+      budget_->Replace(before, key.heap_bytes());
+      NoteFreeAt(key.FreeAt(slot.units));
+    });
+  }
   LineStatus Charge(Slot& slot, const Limit& limit, Units cost, const MemoryTime& now,
                     const LineStatus& look) {
     const std::size_t before = slot.heap_bytes();
@@ -94,7 +88,7 @@ class alignas(64) Shard {
     const LineStatus status =
         slot.Visit([&](auto& key) { return key.Charge(limit, cost, now, look); });
     budget_->Replace(before, slot.heap_bytes());
-    NoteFreeAt(slot);
+    NoteFreeAt(slot.FreeAt());
     return status;
   }
   void Refund(Slot& slot, const Limit& limit, Units cost, const MemoryTime& now,
@@ -103,23 +97,26 @@ class alignas(64) Shard {
     slot.Heal(limit, now);
     slot.Visit([&](auto& key) { key.Refund(limit, cost, now, stamp); });
     budget_->Replace(before, slot.heap_bytes());
-    NoteFreeAt(slot);
+    NoteFreeAt(slot.FreeAt());
   }
   // Of a key that was looked at and not charged: what its limit is now, for eviction too.
   void Heal(Slot& slot, const Limit& limit, const MemoryTime& now) {
     slot.Heal(limit, now);
-    NoteFreeAt(slot);
+    NoteFreeAt(slot.FreeAt());
   }
 
-  // Expiry: every take sweeps one slot of its shard and every new key four more, eight or more at a
-  // time; a slot whose key goes is looked at again. So an idle key is gone after at most
-  // capacity() + count() + 8 further takes of its shard.
+  // Expiry: every fourth take sweeps one slot of its shard and every new key four, eight or more at
+  // a time; a slot whose key goes is looked at again. So an idle key is gone after at most
+  // 4 * (capacity() + count() + 8) further takes of its shard.
   void SweepSome(std::int64_t now_ms) {
-    if (++sweep_owed_ >= kSweepAtOnce) Sweep(now_ms);
+    if (++takes_ % kTakesPerSlot == 0) ++sweep_owed_;
+    if (sweep_owed_ >= kSweepAtOnce) Sweep(now_ms);
   }
   // And for shards that nobody calls: with every kTakesPerVisit-th take its caller visits another
-  // shard, this far behind this one, and sweeps kSlotsPerVisit slots there. 0: no visit is due.
-  std::uint32_t NextVisit() { return ++takes_ % kTakesPerVisit == 0 ? takes_ / kTakesPerVisit : 0; }
+  // shard, this far behind this one, and sweeps kSlotsPerVisit there. 0: no visit is due.
+  std::uint32_t NextVisit() const {
+    return takes_ % kTakesPerVisit == 0 ? takes_ / kTakesPerVisit : 0;
+  }
   void SweepVisit(std::int64_t now_ms) {
     sweep_owed_ = kSlotsPerVisit;
     Sweep(now_ms);
@@ -134,15 +131,16 @@ class alignas(64) Shard {
   void Shed(std::int64_t now_ms, bool limited_too);
 
   std::uint32_t count() const { return count_; }
-  std::uint32_t capacity() const { return capacity_; }
-  // How many slots Find reads for this key.
+  std::uint32_t capacity() const { return table_.capacity(); }
+  // How far from its home a key stands: 1 is at home. 0: it is not there.
   std::uint32_t ProbesForTest(const KeyHash& id) const;
 
  private:
   static constexpr std::uint32_t kSweepAtOnce = 8;
   static constexpr std::uint32_t kSweepPerInsert = 4;
+  static constexpr std::uint32_t kTakesPerSlot = 4;
   static constexpr std::uint32_t kTakesPerVisit = 32;
-  static constexpr std::uint32_t kSlotsPerVisit = 32;
+  static constexpr std::uint32_t kSlotsPerVisit = 16;
   static constexpr std::uint32_t kVictimSample = 32;
 
   static std::uint32_t MostKeys(std::uint64_t capacity) {
@@ -151,33 +149,23 @@ class alignas(64) Shard {
   static std::uint32_t CapacityFor(std::uint64_t keys) {
     return static_cast<std::uint32_t>((keys * 5 + 3) / 4);
   }
-  std::uint32_t Home(const KeyHash& id) const {
-    return static_cast<std::uint32_t>(((id.high >> 32) * capacity_) >> 32);
-  }
-  std::uint32_t Next(std::uint32_t i) const { return i + 1 == capacity_ ? 0 : i + 1; }
-  std::uint32_t Distance(std::uint32_t from, std::uint32_t to) const {
-    return to >= from ? to - from : to + capacity_ - from;
-  }
-
-  void NoteFreeAt(const Slot& slot) {
-    const std::int64_t free_at = slot.FreeAt();
+  void NoteFreeAt(std::int64_t free_at) {
     if (free_at < gives_from()) gives_from_.store(free_at, std::memory_order_relaxed);
   }
   void Sweep(std::int64_t now_ms);
   void MakeSpace(std::int64_t now_ms);
   Slot* FindVictim(std::int64_t now_ms);
   void Remove(Slot& slot);  // leaves the capacity as it is
-  void ClearSlot(Slot& slot);
+  void ClearSlot(std::uint32_t i);
   void ShrinkIfSparse();
   void Rebuild(std::uint32_t capacity);
 
   ShardLock lock_;  // guards all below
-  std::uint32_t capacity_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t hand_ = 0;  // where sweeping and evicting go on
   std::uint32_t sweep_owed_ = 0;
   std::uint32_t takes_ = 0;
-  Slot* slots_ = nullptr;
+  SlotTable table_;
   std::int64_t latest_us_ = 0;
   std::atomic<std::int64_t> gives_from_{kNothingToGive};  // written under the lock, read without
   MemoryBudget* budget_ = nullptr;

@@ -165,6 +165,22 @@ struct SlidingWindowCounterKey {
   void Clear() {}
 };
 
+// A take of this key alone: looks, and charges if that fits or limited calls count. One step where
+// the algorithm has one.
+inline void TakeFrom(TokenBucketKey& key, const Limit& limit, Units cost, const MemoryTime& now,
+                     LineStatus& status) {
+  TakeTokenBucket(limit, key.state, cost, now.us, status);
+}
+template <typename AnyKey>
+void TakeFrom(AnyKey& key, const Limit& limit, Units cost, const MemoryTime& now,
+              LineStatus& status) {
+  status = key.Look(limit, cost, now);
+  key.Heal(limit, now);
+  if (status.fit == Fit::kFits || limit.count() == Count::kAll) {
+    status = key.Charge(limit, cost, now, status);
+  }
+}
+
 // What a Slot holds: the algorithm, and which of its two logs a sliding window keeps.
 enum class SlotKind : std::uint8_t {
   kSlidingWindow,
@@ -218,7 +234,6 @@ struct alignas(64) Slot {
 
   KeyHash id;
   std::uint32_t units = 0;  // that the limit that was looked at last can hold
-  bool taken = false;       // false: no key is here
   SlotKind kind = SlotKind::kFixedWindow;
   State state;
 
@@ -235,7 +250,6 @@ struct alignas(64) Slot {
   // Makes it a key that nothing was charged to.
   void Begin(const KeyHash& name, SlotKind chosen) {
     id = name;
-    taken = true;
     kind = chosen;
     Visit([](auto& key) { std::construct_at(&key); });
   }
@@ -247,6 +261,10 @@ struct alignas(64) Slot {
   std::int64_t IdleAt() const {
     return Visit([](const auto& key) { return key.IdleAt(); });
   }
+  bool IdleBy(std::int64_t now_ms) const {
+    if (kind == SlotKind::kTokenBucket) return TokenBucketIdleBy(state.bucket.state, now_ms * 1000);
+    return IdleAt() <= now_ms;
+  }
   std::int64_t FreeAt() const {
     return Visit([&](const auto& key) { return key.FreeAt(units); });
   }
@@ -255,7 +273,6 @@ struct alignas(64) Slot {
   }
   void Clear() {
     Visit([](auto& key) { key.Clear(); });
-    taken = false;
   }
 };
 

@@ -31,9 +31,9 @@ constexpr std::size_t kShardBytes = std::size_t{64} << 10;
 constexpr std::size_t kMinShards = 64;
 
 KeyHasher MakeHasher() {
-  std::uint64_t secret[2];
-  BRIM_ASSERT(getentropy(secret, sizeof(secret)) == 0);
-  return {secret[0], secret[1]};
+  KeyHasher::Secrets secrets;
+  for (std::uint64_t& secret : secrets) BRIM_ASSERT(getentropy(&secret, sizeof(secret)) == 0);
+  return KeyHasher(secrets);
 }
 
 // One line's key, and where it is. `slot` is null if the key is not there.
@@ -188,14 +188,31 @@ class MemoryStore::Impl {
   void TryNow(const Request& request, Taken& taken) {
     Place places[kMaxLines];
     PlaceAll(request, places);
-    PrefetchAll(request, places);  // on their way while the clock is read
     Run(request, places, NowUs(), taken);
+  }
+
+  void TakeNow(std::span<SingleTake> takes) {
+    if (takes.size() == 1) {
+      const Place place = PlaceOf(takes[0].key, KindOf(*takes[0].limit));
+      place.shard->PrefetchHome(place.id);
+      return TakeOne(place, takes[0], NowUs());
+    }
+    Place places[kGroup];
+    for (; !takes.empty(); takes = takes.subspan(std::min(kGroup, takes.size()))) {
+      const std::size_t count = std::min(kGroup, takes.size());
+      for (std::size_t n = 0; n < count; ++n) {
+        places[n] = PlaceOf(takes[n].key, KindOf(*takes[n].limit));
+        __builtin_prefetch(places[n].shard, 1);
+      }
+      PrefetchAll(places, count);
+      const std::int64_t now_us = NowUs();
+      for (std::size_t n = 0; n < count; ++n) TakeOne(places[n], takes[n], now_us);
+    }
   }
 
   // In groups: all shards, then all slots of a group are on their way from memory before the first
   // is looked at.
   void RunBatch(std::span<const Request> requests, const BatchDone& done) {
-    constexpr std::size_t kGroup = 16;
     Place places[kGroup][kMaxLines];
     for (std::size_t first = 0; first < requests.size(); first += kGroup) {
       const std::size_t count = std::min(kGroup, requests.size() - first);
@@ -206,7 +223,7 @@ class MemoryStore::Impl {
         }
       }
       for (std::size_t n = 0; n < count; ++n) {
-        PrefetchAll(requests[first + n], places[n]);
+        PrefetchAll(places[n], requests[first + n].lines.size());
       }
       const std::int64_t now_us = NowUs();
       for (std::size_t n = 0; n < count; ++n) {
@@ -234,6 +251,45 @@ class MemoryStore::Impl {
   }
 
  private:
+  static constexpr std::size_t kGroup = 16;
+
+  void TakeOne(const Place& place, SingleTake& take, std::int64_t now_us) {
+    Shard& shard = *place.shard;
+    MemoryTime now{now_us, wall_offset_ms_};
+    std::uint32_t visit = 0;
+    {
+      const std::lock_guard lock(shard);
+      now.us = shard.Latest(now.us);
+      if (Slot* const slot = shard.Find(place.id)) {
+        shard.Take(*slot, *take.limit, take.cost, now, take.status);
+      } else {
+        TakeOfNew(place, take, now);
+      }
+      if (budget_.Over()) DropOutgrown(&place, 1, now.ms());
+      shard.SweepSome(now.ms());
+      visit = shard.NextVisit();
+    }
+    SweepElsewhere(shard, visit, now.ms());
+  }
+
+  // A refusal makes no key.
+  void TakeOfNew(const Place& place, SingleTake& take, const MemoryTime& now) {
+    const SlotKind kind = KindOf(*take.limit);
+    Slot fresh;
+    fresh.Begin(place.id, kind);
+    take.status =
+        fresh.Visit([&](const auto& key) { return key.Look(*take.limit, take.cost, now); });
+    if (take.status.fit != Fit::kFits && take.limit->count() != Count::kAll) return;
+    Slot& slot = place.shard->Insert(place.id, kind, now.ms());
+    take.status = place.shard->Charge(slot, *take.limit, take.cost, now, take.status);
+  }
+
+  // What a take does for the rest of the store once it has let go of its own shards.
+  void SweepElsewhere(const Shard& shard, std::uint32_t visit, std::int64_t now_ms) {
+    if (visit != 0) Visit(static_cast<std::size_t>(&shard - shards_.get()) + visit, now_ms);
+    if (budget_.Over()) MakeRoom(now_ms);
+  }
+
   void Run(const Request& request, Place* places, std::int64_t now_us, Taken& taken) {
     const std::size_t size = request.lines.size();
     taken.admitted = true;
@@ -255,9 +311,7 @@ class MemoryStore::Impl {
       locks.SweepSome(now.ms());
       visit = places[0].shard->NextVisit();
     }
-    if (visit != 0)
-      Visit(static_cast<std::size_t>(places[0].shard - shards_.get()) + visit, now.ms());
-    if (budget_.Over()) MakeRoom(now.ms());
+    SweepElsewhere(*places[0].shard, visit, now.ms());
   }
 
   // Time in the store: us since it was made.
@@ -267,27 +321,30 @@ class MemoryStore::Impl {
   }
 
   // One key under two kinds of state is two keys: their states have nothing in common.
-  Place PlaceOf(const Key& key, SlotKind kind) {
-    KeyHash id = hasher_(key.view());
+  Place PlaceOf(std::string_view key, SlotKind kind) {
+    KeyHash id = hasher_(key);
     id.high ^= static_cast<std::uint64_t>(kind);
     return {id, &shards_[id.low & (shards_size_ - 1)], nullptr};
   }
   void PlaceAll(const Request& request, Place* places) {
     for (std::size_t n = 0; n < request.lines.size(); ++n) {
-      places[n] = PlaceOf(request.lines[n].key, KindOf(request.lines[n].limit));
+      places[n] = PlaceOf(request.lines[n].key.view(), KindOf(request.lines[n].limit));
     }
   }
 
-  static void PrefetchAll(const Request& request, const Place* places) {
-    for (std::size_t n = 0; n < request.lines.size(); ++n) {
-      places[n].shard->Prefetch(places[n].id);
+  // Of places whose shards are on their way.
+  static void PrefetchAll(const Place* places, std::size_t count) {
+    for (std::size_t n = 0; n < count; ++n) places[n].shard->PrefetchTags(places[n].id);
+    for (std::size_t n = 0; n < count; ++n) {
+      const std::lock_guard lock(*places[n].shard);
+      places[n].shard->PrefetchSlots(places[n].id);
     }
   }
 
   bool ResetKey(const Key& key, std::int64_t now_us) {
     bool found = false;
     for (const SlotKind kind : kSlotKinds) {
-      const Place place = PlaceOf(key, kind);
+      const Place place = PlaceOf(key.view(), kind);
       const std::lock_guard lock(*place.shard);
       Slot* const slot = place.shard->Find(place.id);
       if (slot == nullptr) continue;
@@ -365,6 +422,11 @@ MemoryStore::~MemoryStore() = default;
 
 bool MemoryStore::TryNow(const Request& request, Taken& taken) {
   impl_->TryNow(request, taken);
+  return true;
+}
+
+bool MemoryStore::TakeNow(std::span<SingleTake> takes) {
+  impl_->TakeNow(takes);
   return true;
 }
 
