@@ -60,6 +60,13 @@ struct LimitSpec {
   bool weighted = false;
 };
 
+// What stands behind subject and scope in the name of a limit's keys: ":60", ":1500ms:gcra";
+// nothing in a plain key. Kept ready in the limit, as every check writes it.
+struct KeySuffix {
+  char bytes[23] = {};
+  std::uint8_t size = 0;
+};
+
 // A limit that is valid by construction. A small plain value: copy it freely.
 class Limit {
  public:
@@ -87,6 +94,7 @@ class Limit {
   Count count() const { return spec_.count; }
   Mode mode() const { return spec_.mode; }
   KeyForm key() const { return spec_.key; }
+  const KeySuffix& key_suffix() const { return key_suffix_; }
 
   // One node's part of it: units and burst divided by `nodes`, at least 1 of each unless it is 0.
   // REQUIRES: nodes >= 1.
@@ -98,6 +106,7 @@ class Limit {
   LimitSpec spec_;  // burst is set
   std::int64_t interval_;
   std::int64_t ticks_per_us_;
+  KeySuffix key_suffix_;
 };
 
 // Reads one limit: "5 per minute", "100/day", "1000 per 15 minutes", "10/second fixed_window

@@ -21,7 +21,7 @@
 
 namespace brim {
 
-struct KeyOptions;
+class KeyEncoder;
 
 // What a call answers when the store gives no answer. A charge is decided as a check is; a refund
 // gives nothing back then.
@@ -144,6 +144,9 @@ class Limiter {
   struct Pending;
 
   Result<void> Match(const CheckRequest& request, Op op, CheckLines& lines) const;
+  bool TakeSingle(const CheckRequest& request, Decision& decision);
+  template <typename Answer>
+  std::size_t TakeSingles(std::span<const CheckRequest> requests, Answer answer);
   // Fills the call's lines; and decision and receipt, if they can be had without waiting.
   bool AnswerNow(const CheckRequest& request, Call& call, Decision& decision, Receipt& receipt);
   void Ask(const Call& call, ReceiptDone done);
@@ -154,7 +157,7 @@ class Limiter {
 
   Store& store_;
   const Micros store_timeout_;
-  const std::unique_ptr<const KeyOptions> keys_;
+  const std::unique_ptr<const KeyEncoder> keys_;
   const Result<void> options_valid_;
   const std::shared_ptr<Failover> failover_;
   std::atomic<bool> kill_switch_;

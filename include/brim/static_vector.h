@@ -47,6 +47,12 @@ class StaticVector {
     if (full()) __builtin_trap();
     return *new (&data()[size_++]) T(value);
   }
+  // Made in place, of all its fields in order.
+  template <typename... Fields>
+  T& emplace_back(const Fields&... fields) {
+    if (full()) __builtin_trap();
+    return *new (&data()[size_++]) T{fields...};
+  }
   void resize(std::size_t size) {
     if (size > N) __builtin_trap();
     while (size_ < size) push_back(T());

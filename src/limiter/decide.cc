@@ -44,12 +44,8 @@ Decision Decide(std::span<const Line> lines, const Taken& taken) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const LineStatus& status = taken.lines[i];
     if (status.fit == Fit::kNotLookedAt) break;
-    decision.lines.push_back({.limit = lines[i].limit,
-                              .cost = lines[i].cost,
-                              .fit = status.fit,
-                              .remaining = status.remaining,
-                              .retry_after = status.retry_after,
-                              .reset_after = status.reset_after});
+    decision.lines.emplace_back(lines[i].limit, lines[i].cost, status.fit, status.remaining,
+                                status.retry_after, status.reset_after);
   }
   if (taken.refused_line >= 0) {
     const auto refused = static_cast<std::size_t>(taken.refused_line);

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "limiter/decide.h"
 #include "limiter/match.h"
+#include "limiter/single.h"
 
 namespace brim {
 namespace {
@@ -22,6 +23,9 @@ namespace {
 // Checks of a batch that go to the store together: enough for it to gain by, and few enough that
 // their lines stay in the processor's cache.
 constexpr std::size_t kBatchStep = 64;
+
+// Checks of a batch that an embedded store is asked together, with their keys on the stack.
+constexpr std::size_t kTakeGroup = 16;
 
 // Tells clients of a closed limiter when to come again; a store is back in about that time, or
 // later.
@@ -190,7 +194,7 @@ struct Limiter::Pending {
 Limiter::Limiter(Store& store, LimiterOptions options)
     : store_(store),
       store_timeout_(options.store_timeout),
-      keys_(std::make_unique<const KeyOptions>(KeyOptions{
+      keys_(std::make_unique<const KeyEncoder>(KeyOptions{
           .prefix = options.key_prefix, .hash_tag = options.hash_tag || store.needs_hash_tag()})),
       options_valid_(ValidateOptions(options)),
       failover_(
@@ -206,7 +210,11 @@ Decision Limiter::Check(std::string_view subject, Units units, Micros window) {
   return AnswerInvalid();
 }
 
-Decision Limiter::Check(const CheckRequest& request) { return Run(request, {OpOf(request)}); }
+Decision Limiter::Check(const CheckRequest& request) {
+  Decision decision;
+  if (!TakeSingle(request, decision)) decision = Run(request, {OpOf(request)});
+  return decision;
+}
 
 Decision Limiter::Check(const CheckRequest& request, Receipt& receipt) {
   return Run(request, {OpOf(request), true}, &receipt);
@@ -221,6 +229,8 @@ Decision Limiter::Refund(const CheckRequest& request, Receipt receipt) {
 }
 
 void Limiter::CheckAsync(const CheckRequest& request, Done done) {
+  Decision decision;
+  if (TakeSingle(request, decision)) return done(decision);
   RunAsync(request, {OpOf(request)}, WithoutReceipt(std::move(done)));
 }
 
@@ -238,6 +248,16 @@ void Limiter::RefundAsync(const CheckRequest& request, Done done) {
 
 void Limiter::RefundAsync(const CheckRequest& request, Receipt receipt, Done done) {
   RunAsync(request, RefundOf(receipt), WithoutReceipt(std::move(done)));
+}
+
+// False, with nothing done: the check is of another shape, or the store does not answer at once.
+bool Limiter::TakeSingle(const CheckRequest& request, Decision& decision) {
+  char key[kMaxKeyBytes];
+  SingleTake take;
+  if (kill_switch() || !options_valid_) return false;
+  if (!MatchSingle(*keys_, request, key, take) || !store_.TakeNow({&take, 1})) return false;
+  DecideSingle(take, decision);
+  return true;
 }
 
 // An empty receipt gives back nothing: a look is all that is left to do.
@@ -290,14 +310,42 @@ void Limiter::Ask(const Call& call, ReceiptDone done) {
   });
 }
 
+// Answers checks of the commonest shape, a group at a time, as far as there is nothing else among
+// them; calls answer(i, take) for each, and tells how many.
+template <typename Answer>
+std::size_t Limiter::TakeSingles(std::span<const CheckRequest> requests, Answer answer) {
+  if (kill_switch() || !options_valid_) return 0;
+  char keys[kTakeGroup][kMaxKeyBytes];
+  SingleTake takes[kTakeGroup];
+  std::size_t answered = 0;
+  while (answered < requests.size()) {  // stops: each turn answers at least one
+    const std::size_t count = std::min(kTakeGroup, requests.size() - answered);
+    for (std::size_t i = 0; i < count; ++i) {
+      __builtin_prefetch(requests[answered + i].subject.data());
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!MatchSingle(*keys_, requests[answered + i], keys[i], takes[i])) return answered;
+    }
+    if (!store_.TakeNow({takes, count})) return answered;
+    for (std::size_t i = 0; i < count; ++i) answer(answered + i, takes[i]);
+    answered += count;
+  }
+  return answered;
+}
+
 void Limiter::CheckBatch(std::span<const CheckRequest> requests, std::span<Decision> decisions) {
   BRIM_ASSERT(requests.size() == decisions.size());
+  const std::size_t answered = TakeSingles(requests, [&](std::size_t i, const SingleTake& take) {
+    decisions[i] = {};
+    DecideSingle(take, decisions[i]);
+  });
+  if (answered == requests.size()) return;
   const auto open = std::make_shared<OpenCalls>();
   const EachDone done = [open, decisions](std::size_t i, const Decision& decision) {
     decisions[i] = decision;
     open->End();
   };
-  for (std::size_t first = 0; first < requests.size(); first += kBatchStep) {
+  for (std::size_t first = answered; first < requests.size(); first += kBatchStep) {
     open->Wait(kBatchStep);  // one step is on its way while the store works on another
     open->Begin(std::min(kBatchStep, requests.size() - first));
     AskSome(requests, first, done);
@@ -306,7 +354,12 @@ void Limiter::CheckBatch(std::span<const CheckRequest> requests, std::span<Decis
 }
 
 void Limiter::CheckBatchAsync(std::span<const CheckRequest> requests, const EachDone& done) {
-  for (std::size_t first = 0; first < requests.size(); first += kBatchStep) {
+  const std::size_t answered = TakeSingles(requests, [&](std::size_t i, const SingleTake& take) {
+    Decision decision;
+    DecideSingle(take, decision);
+    done(i, decision);
+  });
+  for (std::size_t first = answered; first < requests.size(); first += kBatchStep) {
     AskSome(requests, first, done);
   }
 }

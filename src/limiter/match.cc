@@ -71,10 +71,10 @@ void Insert(const Wanted& wanted, WantedLines& lines) {
   lines[at] = wanted;
 }
 
-Result<void> AddLine(const KeyOptions& options, Op op, const Wanted& wanted, CheckLines& lines) {
+Result<void> AddLine(const KeyEncoder& keys, Op op, const Wanted& wanted, CheckLines& lines) {
   const Limit& limit = *wanted.limit;
   if (auto fits = CheckCost(limit, op, wanted.cost); !fits) return fits;
-  const Result<Key> key = BuildKey(options, wanted.subject, wanted.scope, limit);
+  const Result<Key> key = keys.Build(wanted.subject, wanted.scope, limit);
   if (!key) return key.error();
   for (const Line& other : lines) {
     if (other.key == *key) return SameKey(other.limit, limit);
@@ -85,7 +85,7 @@ Result<void> AddLine(const KeyOptions& options, Op op, const Wanted& wanted, Che
 
 }  // namespace
 
-Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, Op op,
+Result<void> MatchLines(const KeyEncoder& keys, const CheckRequest& request, Op op,
                         CheckLines& lines) {
   const auto& [subject, limits, cost, scope, items] = request;
   if (cost < 0) {
@@ -105,7 +105,7 @@ Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, 
            wanted);
   }
   for (const Wanted& one : wanted) {
-    if (auto added = AddLine(options, op, one, lines); !added) return added;
+    if (auto added = AddLine(keys, op, one, lines); !added) return added;
   }
   return {};
 }

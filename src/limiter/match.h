@@ -18,7 +18,7 @@ inline constexpr Units kMaxLogCost = limits::kMaxLogCost;
 // least 1. kInvalid: empty subject, negative cost, an item's cost below 1, more than kMaxLines, two
 // limits under one key, a scope beside a plain key, or a cost that an unweighted log cannot take.
 // Pure.
-Result<void> MatchLines(const KeyOptions& options, const CheckRequest& request, Op op,
+Result<void> MatchLines(const KeyEncoder& keys, const CheckRequest& request, Op op,
                         CheckLines& lines);
 
 }  // namespace brim

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <openssl/evp.h>
 
@@ -16,13 +17,11 @@ namespace {
 
 constexpr std::size_t kDigestBytes = 16;  // of SHA-256's 32
 constexpr std::string_view kHashMark = "%h";
-constexpr std::size_t kMaxWindowBytes =
-    std::string_view("31622399999ms").size();  // 366 days less 1 ms
-constexpr std::size_t kMaxSuffixBytes = std::string_view(":counter").size();
 
 // Every key fits: prefix:{subject}:scope:window:counter
+static_assert(std::string_view(":31622399999ms:counter").size() <= sizeof(KeySuffix::bytes));
 static_assert(limits::kMaxPrefixBytes + 1 + (1 + limits::kMaxSubjectBytes + 1) + 1 +
-                  limits::kMaxScopeBytes + 1 + kMaxWindowBytes + kMaxSuffixBytes <=
+                  limits::kMaxScopeBytes + sizeof(KeySuffix) <=
               kMaxKeyBytes);
 static_assert(kHashMark.size() + 2 * kDigestBytes <=
               std::min(limits::kMaxScopeBytes, limits::kMaxSubjectBytes));
@@ -45,103 +44,119 @@ constexpr std::array<std::uint8_t, 256> kExtraBytes = [] {
 
 std::uint8_t ExtraOf(char c) { return kExtraBytes[static_cast<unsigned char>(c)]; }
 
-bool StandsForItself(std::string_view part) {
-  return std::all_of(part.begin(), part.end(), [](char c) { return ExtraOf(c) == 0; });
-}
+// Writes a key where it is to stand, without a check for room: every key fits.
+class Writer {
+ public:
+  explicit Writer(char* out) : begin_(out), at_(out) {}
+  std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
 
-void AppendHex(Key& key, unsigned char byte, const char* digits) {
-  const char hex[] = {digits[byte >> 4], digits[byte & 15]};
-  key.Append({hex, sizeof hex});
-}
+  void Append(char c) { *at_++ = c; }
+  void Append(std::string_view text) {
+    for (const char c : text) Append(c);
+  }
+  // The first `count` of kBytes bytes. All are copied, as that takes a few instructions, and a copy
+  // of `count` a call.
+  template <std::size_t kBytes>
+  void AppendFirst(const char (&bytes)[kBytes], std::size_t count) {
+    std::memcpy(at_, bytes, kBytes);
+    at_ += count;
+  }
+  void AppendHex(unsigned char byte, const char* digits) {
+    Append(digits[byte >> 4]);
+    Append(digits[byte & 15]);
+  }
+  // Appends a part as it is, unless some of its bytes may not stand for themselves.
+  bool AppendIfPlain(std::string_view part) {
+    if (!CopyIfPlain(part.data(), part.size(), at_)) return false;
+    at_ += part.size();
+    return true;
+  }
 
-bool AppendHash(Key& key, std::string_view part) {
+ private:
+  using Word = std::uint64_t;
+  typedef Word Words __attribute__((vector_size(16)));
+  typedef unsigned char Chunk __attribute__((vector_size(16)));
+
+  static bool CopyIfPlain(const char* from, std::size_t size, char* to) {
+    if (size < sizeof(Word)) {
+      bool plain = true;
+      for (std::size_t i = 0; i < size; ++i) {
+        plain = plain && ExtraOf(from[i]) == 0;
+        to[i] = from[i];
+      }
+      return plain;
+    }
+    if (size < sizeof(Chunk)) {  // two words that may overlap
+      const Words words = {CopyWord(from, to),
+                           CopyWord(from + size - sizeof(Word), to + size - sizeof(Word))};
+      return IsZero(Special(std::bit_cast<Chunk>(words)));
+    }
+    const std::size_t last = size - sizeof(Chunk);
+    Chunk special = CopyChunk(from + last, to + last);
+    for (std::size_t i = 0; i < last; i += sizeof(Chunk)) {
+      special |= CopyChunk(from + i, to + i);
+    }
+    return IsZero(special);
+  }
+  static Word CopyWord(const char* from, char* to) {
+    Word word;
+    std::memcpy(&word, from, sizeof(word));
+    std::memcpy(to, &word, sizeof(word));
+    return word;
+  }
+  static Chunk CopyChunk(const char* from, char* to) {
+    Chunk chunk;
+    std::memcpy(&chunk, from, sizeof(chunk));
+    std::memcpy(to, &chunk, sizeof(chunk));
+    return Special(chunk);
+  }
+  // All bits of each byte that does not stand for itself, which kExtraBytes tells one by one.
+  static Chunk Special(Chunk bytes) {
+    return std::bit_cast<Chunk>((bytes - 0x20 > 0x7e - 0x20) | (bytes == ':') | (bytes == '{') |
+                                (bytes == '}') | (bytes == '%'));
+  }
+  static bool IsZero(Chunk chunk) {
+    const auto words = std::bit_cast<Words>(chunk);
+    return (words[0] | words[1]) == 0;
+  }
+
+  const char* const begin_;
+  char* at_;
+};
+
+bool AppendHash(Writer& key, std::string_view part) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int size = 0;
   if (EVP_Digest(part.data(), part.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
     return false;
   }
   key.Append(kHashMark);
-  for (std::size_t i = 0; i < kDigestBytes; ++i) AppendHex(key, digest[i], "0123456789abcdef");
+  for (std::size_t i = 0; i < kDigestBytes; ++i) key.AppendHex(digest[i], "0123456789abcdef");
   return true;
 }
 
 // The way of parts that are long or hold special bytes. Out of line: the other way is the hot one.
-[[gnu::noinline]] bool AppendChanged(Key& key, std::string_view part, std::size_t max_bytes) {
+[[gnu::noinline]] bool AppendChanged(Writer& key, std::string_view part, std::size_t max_bytes) {
   if (part.size() > max_bytes) return AppendHash(key, part);
   std::size_t bytes = part.size();
   for (const char c : part) bytes += ExtraOf(c);
   if (bytes > max_bytes) return AppendHash(key, part);
-  for (const char& c : part) {
+  for (const char c : part) {
     if (ExtraOf(c) == 0) {
-      key.Append({&c, 1});
+      key.Append(c);
     } else {
-      key.Append("%");
-      AppendHex(key, static_cast<unsigned char>(c), "0123456789ABCDEF");
+      key.Append('%');
+      key.AppendHex(static_cast<unsigned char>(c), "0123456789ABCDEF");
     }
   }
   return true;
 }
 
 // False if the part had to be hashed and could not.
-bool AppendPart(Key& key, std::string_view part, std::size_t max_bytes) {
-  if (part.size() > max_bytes || !StandsForItself(part)) [[unlikely]] {
-    return AppendChanged(key, part, max_bytes);
-  }
-  key.Append(part);
-  return true;
-}
-
-void AppendWindow(Key& key, Micros window) {
-  constexpr Micros kSecond = std::chrono::seconds(1);
-  const bool whole = window % kSecond == Micros{0};
-  char text[1 + kMaxWindowBytes] = {':'};
-  const std::int64_t number =
-      whole ? window / kSecond : window / Micros(std::chrono::milliseconds(1));
-  const char* end = std::to_chars(text + 1, std::end(text), number).ptr;
-  key.Append({text, static_cast<std::size_t>(end - text)});
-  if (!whole) key.Append("ms");
-}
-
-void AppendSuffix(Key& key, const Limit& limit) {
-  switch (limit.algorithm()) {
-    case Algorithm::kSlidingWindow:
-      return key.Append(limit.weighted() ? ":w" : "");
-    case Algorithm::kFixedWindow:
-      return key.Append(":fixed");
-    case Algorithm::kTokenBucket:
-      return key.Append(":gcra");
-    case Algorithm::kSlidingWindowCounter:
-      return key.Append(":counter");
-  }
-}
-
-bool FillKey(Key& key, const KeyOptions& options, std::string_view subject, std::string_view scope,
-             const Limit& limit) {
-  key.Append(options.prefix);
-  key.Append(options.hash_tag ? ":{" : ":");
-  if (!AppendPart(key, subject, limits::kMaxSubjectBytes)) return false;
-  if (options.hash_tag) key.Append("}");
-  if (limit.key() == KeyForm::kPlain) return true;
-  if (!scope.empty()) {
-    key.Append(":");
-    if (!AppendPart(key, scope, limits::kMaxScopeBytes)) return false;
-  }
-  AppendWindow(key, limit.window());
-  AppendSuffix(key, limit);
-  return true;
-}
-
-// Fills the key where the caller gets it: copying it twice into a Result costs as much as building
-// it.
-Result<Key> MakeKey(const KeyOptions& options, std::string_view subject, std::string_view scope,
-                    const Limit& limit) {
-  Key empty;
-  Result<Key> key(empty);
-  if (!FillKey(*key, options, subject, scope, limit)) {
-    key = Error{ErrorCode::kSetup, "cannot shorten a long subject or scope: OpenSSL has no SHA-256",
-                ""};
-  }
-  return key;
+bool AppendPart(Writer& key, std::string_view part, std::size_t max_bytes) {
+  if (part.size() <= max_bytes && key.AppendIfPlain(part)) [[likely]]
+    return true;
+  return AppendChanged(key, part, max_bytes);
 }
 
 Error Invalid(std::string_view field, std::string message) {
@@ -165,13 +180,43 @@ Result<void> ValidateKeyOptions(const KeyOptions& options) {
   return {};
 }
 
-Result<Key> BuildKey(const KeyOptions& options, std::string_view subject, std::string_view scope,
-                     const Limit& limit) {
+KeyEncoder::KeyEncoder(const KeyOptions& options) : hash_tag_(options.hash_tag) {
+  const std::string lead =
+      options.prefix.substr(0, limits::kMaxPrefixBytes) + (hash_tag_ ? ":{" : ":");
+  lead_size_ = static_cast<std::uint8_t>(lead.copy(lead_, sizeof(lead_)));
+}
+
+std::size_t KeyEncoder::Write(std::string_view subject, std::string_view scope, const Limit& limit,
+                              char* out) const {
+  const bool plain = limit.key() == KeyForm::kPlain;
+  if (subject.empty() || (plain && !scope.empty())) return 0;
+  Writer key(out);
+  key.AppendFirst(lead_, lead_size_);
+  if (!AppendPart(key, subject, limits::kMaxSubjectBytes)) return 0;
+  if (hash_tag_) key.Append('}');
+  if (!scope.empty()) {
+    key.Append(':');
+    if (!AppendPart(key, scope, limits::kMaxScopeBytes)) return 0;
+  }
+  const auto& [suffix, suffix_size] = limit.key_suffix();
+  key.AppendFirst(suffix, suffix_size);
+  return key.size();
+}
+
+Result<Key> KeyEncoder::Build(std::string_view subject, std::string_view scope,
+                              const Limit& limit) const {
+  char bytes[kMaxKeyBytes];
+  if (const std::size_t size = Write(subject, scope, limit, bytes); size != 0) {
+    Key key;
+    key.Append({bytes, size});
+    return key;
+  }
   if (subject.empty()) return Invalid("subject", "it is empty: name who is limited");
   if (limit.key() == KeyForm::kPlain && !scope.empty()) {
     return Invalid("scope", "a limit with key: plain has no scope: leave it out, or use full keys");
   }
-  return MakeKey(options, subject, scope, limit);
+  return Error{ErrorCode::kSetup, "cannot shorten a long subject or scope: OpenSSL has no SHA-256",
+               ""};
 }
 
 }  // namespace brim

@@ -23,6 +23,8 @@
 // fall back to hashing the whole key) or choose another one.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -41,10 +43,30 @@ struct KeyOptions {
 // field "key_prefix".
 Result<void> ValidateKeyOptions(const KeyOptions& options);
 
-// The key of one line. Any bytes may be in subject and scope; an empty scope is none. Allocates
-// nothing unless it fails or has to hash. kInvalid with field "subject" (empty) or "scope" (a
-// plain key has none); kSetup if the crypto library gives no SHA-256. REQUIRES: valid options.
-Result<Key> BuildKey(const KeyOptions& options, std::string_view subject, std::string_view scope,
-                     const Limit& limit);
+// Makes keys under one KeyOptions. REQUIRES: valid options. Immutable.
+class KeyEncoder {
+ public:
+  explicit KeyEncoder(const KeyOptions& options);
+
+  // The key of one line. Any bytes may be in subject and scope; an empty scope is none. Allocates
+  // nothing unless it fails or has to hash. kInvalid with field "subject" (empty) or "scope" (a
+  // plain key has none); kSetup if the crypto library gives no SHA-256.
+  Result<Key> Build(std::string_view subject, std::string_view scope, const Limit& limit) const;
+
+  // The same, written to `out`, which has room for kMaxKeyBytes. How many bytes it has; 0 if Build
+  // fails.
+  std::size_t Write(std::string_view subject, std::string_view scope, const Limit& limit,
+                    char* out) const;
+
+ private:
+  char lead_[40] = {};  // what stands before the subject
+  std::uint8_t lead_size_ = 0;
+  bool hash_tag_;
+};
+
+inline Result<Key> BuildKey(const KeyOptions& options, std::string_view subject,
+                            std::string_view scope, const Limit& limit) {
+  return KeyEncoder(options).Build(subject, scope, limit);
+}
 
 }  // namespace brim

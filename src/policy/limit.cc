@@ -121,6 +121,25 @@ Result<void> CheckCounter(const LimitSpec& spec) {
                               std::to_string(most) + ", or another algorithm");
 }
 
+std::string KeySuffixOf(const LimitSpec& spec) {
+  if (spec.key == KeyForm::kPlain) return "";
+  constexpr Micros kSecond = std::chrono::seconds(1);
+  const std::string window = spec.window % kSecond == Micros{0}
+                                 ? std::to_string(spec.window / kSecond)
+                                 : std::to_string(WholeMs(spec.window)) + "ms";
+  switch (spec.algorithm) {
+    case Algorithm::kSlidingWindow:
+      return ":" + window + (spec.weighted ? ":w" : "");
+    case Algorithm::kFixedWindow:
+      return ":" + window + ":fixed";
+    case Algorithm::kTokenBucket:
+      return ":" + window + ":gcra";
+    case Algorithm::kSlidingWindowCounter:
+      return ":" + window + ":counter";
+  }
+  return {};
+}
+
 const WindowUnit* LargestUnitOf(Micros window) {
   const auto* unit = std::find_if(
       std::begin(kWindowUnits), std::end(kWindowUnits), [window](const WindowUnit& candidate) {
@@ -142,6 +161,8 @@ Result<Limit> Limit::Create(const LimitSpec& spec) {
 Limit::Limit(const LimitSpec& spec)
     : spec_(spec), interval_(Interval(spec)), ticks_per_us_(TicksPerMicro(spec)) {
   if (!spec_.burst) spec_.burst = spec_.units;
+  key_suffix_.size = static_cast<std::uint8_t>(
+      KeySuffixOf(spec).copy(key_suffix_.bytes, sizeof(key_suffix_.bytes)));
 }
 
 Limit Limit::ShareOf(std::int64_t nodes) const {
