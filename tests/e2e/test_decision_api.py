@@ -3,6 +3,7 @@
 import json
 import re
 
+import http_sfv
 import pytest
 
 from harness import brim, read_all, together
@@ -157,6 +158,21 @@ def test_a_route_refuses_as_it_was_told_to(serve, http):
 def test_header_families_can_be_chosen(serve, http, families, present):
     reply = http.check(serve(f"headers: {families}\n"), {"subject": "a"})
     assert {"x-ratelimit-limit", "ratelimit"} & set(reply.headers) == present
+
+
+def test_the_ietf_pair_is_made_of_structured_fields(serve, http):
+    s = serve(CONFIG)
+    body = {"subject": "a", "limits": ["2 per minute", "9 per minute token_bucket", "100 per 90 s", "5 per 700 ms"]}
+    for reply in [http.check(s, body) for _ in range(3)]:
+        policy, state = http_sfv.List(), http_sfv.List()
+        policy.parse(reply.headers["RateLimit-Policy"].encode())
+        state.parse(reply.headers["RateLimit"].encode())
+        told = [(i.value, dict(i.params)) for i in policy]
+        assert told == [("700ms", {"q": 5, "w": 1}), ("minute", {"q": 2, "w": 60}), ("minute-2", {"q": 9, "w": 60}),
+                        ("90s", {"q": 100, "w": 90})]
+        assert [i.value for i in state] == [name for name, _ in told][:len(state)]
+        assert all(set(i.params) <= {"r", "t"} and i.params["r"] >= 0 for i in state)
+    assert "t" in state[1].params, "the minute refused"
 
 
 def test_the_kill_switch_asks_no_store(serve, server, http):

@@ -1,7 +1,7 @@
 """The README as a reader would follow it.
 
 A block ```sh run is run, and must print what the ```text block after it shows, where … stands for anything. `./run` is
-the built program, the demo and a Redis answer on the ports that the README names. The ```cpp and ```cmake blocks are
+the built program; the demo, `brim serve` and a Redis answer on the ports that the README names. The ```cpp and ```cmake blocks are
 a program of an installed brim.
 """
 
@@ -36,16 +36,17 @@ def shown(said, expected):
     return re.fullmatch(pattern, said.replace("\r", ""))
 
 
-def test_the_shell_blocks_print_what_the_page_shows(tmp_path, demo, redis_server):
+def test_the_shell_blocks_print_what_the_page_shows(tmp_path, demo, serve, redis_server):
     for name, package in (("curl", "curl"), ("redis-cli", "redis-tools")):
         harness.program(name, package)
     (tmp_path / "run").write_text(f'#!/bin/sh\nexec "{harness.BINARY}" "$@"\n')
     (tmp_path / "run").chmod(0o755)
-    port = demo().port
-    assert len(list(runs())) >= 3
+    ours = {8080: demo().port, 8082: serve().port, 6379: redis_server.port}
+    assert len(list(runs())) >= 4
     for text, expected in runs():
-        script = text.replace("127.0.0.1:8080", f"127.0.0.1:{port}")
-        script = script.replace("127.0.0.1:6379", f"127.0.0.1:{redis_server.port}")
+        script = text
+        for named, port in ours.items():
+            script = script.replace(f"127.0.0.1:{named}", f"127.0.0.1:{port}")
         done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=harness.environment(), text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         assert shown(done.stdout, expected), f"{script}\n{done.stdout}{done.stderr}"
