@@ -67,6 +67,9 @@ class Limits:
     def headers(self, decision: Decision) -> list[tuple[str, str]]:
         """The HTTP headers that tell this decision of these limits, on success and on refusal."""
 
+    def raw_headers(self, decision: Decision) -> list[tuple[bytes, bytes]]:
+        """The same as ASGI has them, names in lower case."""
+
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> Limit: ...
 

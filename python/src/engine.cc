@@ -38,7 +38,8 @@ std::set<Engine*>& OpenEngines() {
 }
 
 void CloseAll() {
-  for (Engine* engine : std::set(OpenEngines())) engine->Close();
+  // One may end by itself while another is closed: the set is looked at afresh each time.
+  while (!OpenEngines().empty()) (*OpenEngines().begin())->Close();
 }
 
 std::unique_ptr<Store> OpenWithClock(const EngineOptions& options) {

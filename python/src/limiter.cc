@@ -1,6 +1,8 @@
 #include "limiter.h"
 
-#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +29,30 @@ namespace {
 class RateLimiter final : public Engine {
  public:
   using Engine::Engine;
+
+  // By value: a call that waits lets others in. Callers know a few limits and pass their numbers
+  // each time, so the last ones are kept; GUARDED_BY(the GIL).
+  Limit LimitOf(Units units, double window_seconds) {
+    const std::size_t mixed = std::hash<Units>()(units) + std::hash<double>()(window_seconds);
+    std::optional<Known>& known = known_[mixed % known_.size()];
+    if (!known || known->units != units || known->window_seconds != window_seconds) {
+      known =
+          Known{units, window_seconds,
+                ValueOrRaise(Limit::Create(
+                    {.units = units, .window = FromSeconds(window_seconds, "window_seconds")}))};
+    }
+    return known->limit;
+  }
+
+ private:
+  struct Known {
+    Units units;
+    double window_seconds;
+    Limit limit;
+  };
+  std::array<std::optional<Known>, 8> known_;
 };
+
 class FullLimiter final : public Engine {
  public:
   using Engine::Engine;
@@ -70,10 +95,9 @@ std::int64_t RetryAfterOf(const Decision& decision) {
   return RetryAfterSeconds(wait).value_or(1);
 }
 
-nb::tuple CheckUnits(Engine& engine, std::string_view subject, Units units, double window_seconds,
-                     std::string_view scope) {
-  const Limit limit = ValueOrRaise(
-      Limit::Create({.units = units, .window = FromSeconds(window_seconds, "window_seconds")}));
+nb::tuple CheckUnits(RateLimiter& engine, std::string_view subject, Units units,
+                     double window_seconds, std::string_view scope) {
+  const Limit limit = engine.LimitOf(units, window_seconds);
   const CheckRequest request{.subject = subject, .limits = {&limit, 1}, .scope = scope};
   const Decision decision = engine.Call([&](Limiter& limiter) { return limiter.Check(request); });
   if (decision.reason == Reason::kInvalidLimit) {
@@ -157,11 +181,13 @@ Answer Ask(Engine& engine, std::string_view subject, nb::handle limits, Units co
            std::string_view scope, Receipt* receipt) {
   const LimitsArgument read(limits);
   const CheckRequest request{subject, read.limits(), cost, scope};
-  Answer answer =
-      engine.Call([&](Limiter& limiter) { return AskAndWait<asked>(limiter, request, receipt); });
-  if (answer.first.reason == Reason::kInvalidLimit) {
-    RaiseInvalid(engine, request, asked);
-  }
+  // Taken while the GIL is held: another thread may have the same receipt in its hands.
+  Receipt taken;
+  if (receipt != nullptr) taken = std::move(*receipt);
+  Answer answer = engine.Call([&](Limiter& limiter) {
+    return AskAndWait<asked>(limiter, request, receipt == nullptr ? nullptr : &taken);
+  });
+  if (answer.first.reason == Reason::kInvalidLimit) RaiseInvalid(engine, request, asked);
   return answer;
 }
 

@@ -6,12 +6,13 @@
 #include <unordered_map>
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 
+#include "door/http_answer.h"
+#include "door/rate_headers.h"
 #include "errors.h"
+#include "policy/policy_set.h"
 
 namespace nb = nanobind;
 
@@ -19,6 +20,7 @@ namespace brim::python {
 namespace {
 
 constexpr std::size_t kMaxParsedTexts = 256;
+constexpr HeaderFamilies kFamilies = {};
 constexpr double kMaxSeconds = 1e9;  // beyond every window; its microseconds are exact in a double
 
 struct TextHash : std::hash<std::string_view> {
@@ -37,6 +39,12 @@ std::shared_ptr<const LimitList> Parse(std::string_view text) {
   if (known.size() >= kMaxParsedTexts) known.clear();
   known.emplace(text, parsed);
   return parsed;
+}
+
+std::string PolicyOf(std::span<const Limit> limits) {
+  std::vector<LimitItem> items;
+  for (const Limit& limit : limits) items.push_back({.limit = limit});
+  return door::PolicyValue(items);
 }
 
 std::string_view TextOf(nb::handle argument) {
@@ -95,18 +103,6 @@ Limit MakeLimit(Units units, double window_seconds, std::string_view algorithm,
 const char* CountName(Count count) { return count == Count::kAll ? "all" : "admitted"; }
 const char* KeyName(KeyForm key) { return key == KeyForm::kPlain ? "plain" : "full"; }
 
-const char* ModeName(Mode mode) {
-  switch (mode) {
-    case Mode::kEnforce:
-      return "enforce";
-    case Mode::kShadow:
-      return "shadow";
-    case Mode::kOff:
-      return "off";
-  }
-  return "";
-}
-
 // All that makes a limit what it is, for comparison and hash.
 nb::tuple Parts(const Limit& limit) {
   return nb::make_tuple(limit.units(), limit.window().count(), limit.burst(),
@@ -121,21 +117,37 @@ nb::object EqualLimits(const Limit& limit, nb::handle other) {
   return nb::bool_(Parts(limit).equal(Parts(*right)));
 }
 
-using HeaderList = std::vector<std::pair<std::string, std::string>>;
-
-// door writes a block of lines; Python wants pairs.
-HeaderList Headers(const LimitList& limits, const Decision& decision) {
+// door writes a block of lines; Python wants pairs. make(name, value) makes one.
+template <typename Make>
+nb::list HeaderPairs(const LimitList& limits, const Decision& decision, Make make) {
   net::HttpResponse response;
-  door::AddDecisionHeaders(decision, limits.policy(), response);
-  HeaderList headers;
+  door::AddPolicyHeader(limits.policy(), kFamilies, response);
+  door::AddDecisionHeaders(decision, kFamilies, response);
+  nb::list headers;
   std::string_view rest = response.headers;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find("\r\n"));
     const std::size_t colon = line.find(": ");
-    headers.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+    headers.append(make(line.substr(0, colon), line.substr(colon + 2)));
     rest.remove_prefix(line.size() + 2);
   }
   return headers;
+}
+
+nb::list Headers(const LimitList& limits, const Decision& decision) {
+  return HeaderPairs(limits, decision, [](std::string_view name, std::string_view value) {
+    return nb::make_tuple(nb::str(name.data(), name.size()), nb::str(value.data(), value.size()));
+  });
+}
+
+// As ASGI wants them: bytes, and the names in lower case.
+nb::list RawHeaders(const LimitList& limits, const Decision& decision) {
+  return HeaderPairs(limits, decision, [](std::string_view name, std::string_view value) {
+    std::string lower(name);
+    for (char& c : lower) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return nb::make_tuple(nb::bytes(lower.data(), lower.size()),
+                          nb::bytes(value.data(), value.size()));
+  });
 }
 
 // Of a refusal: the whole decision as JSON, as brim's own HTTP doors tell it.
@@ -153,6 +165,9 @@ Limit LimitAt(const LimitList& limits, std::int64_t index) {
 }
 
 }  // namespace
+
+LimitList::LimitList(std::vector<Limit> limits)
+    : limits_(std::move(limits)), policy_(PolicyOf(limits_)) {}
 
 LimitsArgument::LimitsArgument(nb::handle argument) {
   const Limit* limit = nullptr;
@@ -235,6 +250,7 @@ void BindLimits(nb::module_& module) {
       .def("__len__", [](const LimitList& limits) { return limits.limits().size(); })
       .def("__getitem__", &LimitAt, nb::arg("index"))
       .def("headers", &Headers, nb::arg("decision"))
+      .def("raw_headers", &RawHeaders, nb::arg("decision"))
       .def("__repr__", [](const LimitList& limits) {
         std::string text;
         for (const Limit& limit : limits.limits()) {

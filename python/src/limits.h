@@ -4,26 +4,26 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
 #include <brim/limit.h>
-#include "door/http_answer.h"
 
 namespace brim::python {
 
 // A list of limits that is read once and used often (Python: Limits). Immutable.
 class LimitList {
  public:
-  explicit LimitList(std::vector<Limit> limits) : limits_(std::move(limits)), policy_(limits_) {}
+  explicit LimitList(std::vector<Limit> limits);
 
   std::span<const Limit> limits() const { return limits_; }
-  const door::PolicyHeader& policy() const { return policy_; }
+  const std::string& policy() const { return policy_; }  // the value of RateLimit-Policy
 
  private:
   const std::vector<Limit> limits_;
-  const door::PolicyHeader policy_;
+  const std::string policy_;
 };
 
 // The argument `limits` of a call: a Limits, a Limit, a text, or a sequence of the last two. What

@@ -5,6 +5,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tests/e2e"))
 import harness  # noqa: E402
+import programs  # noqa: E402, F401  takes LD_PRELOAD away from what is started
 
 import brim  # noqa: E402
 

@@ -5,11 +5,11 @@ import gc
 import os
 import signal
 import subprocess
-import sys
 import threading
 import weakref
 
 import harness
+import programs
 import pytest
 import uvloop
 
@@ -266,12 +266,6 @@ def test_redis_may_stop_and_start_under_load(tmp_path):
     asyncio.run(program())
 
 
-def run_program(text):
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=harness.DEADLINE)
-    assert (done.returncode, done.stderr) == (0, ""), done
-    return done.stdout
-
-
 FORK = """
 import asyncio, os, brim, brim.aio
 limiter = brim.Limiter({url!r}, store_timeout_ms=5000)
@@ -295,11 +289,11 @@ assert asyncio.run(ask("parent")) == ["within_limit"] * 2
 
 
 def test_a_forked_child_connects_anew(redis_server):
-    run_program(FORK.format(url=redis_server.url))
+    programs.run(FORK.format(url=redis_server.url))
 
 
 def test_a_child_that_never_asks_ends_well(redis_server):
-    run_program(FORK.format(url=redis_server.url).split("for child")[0] + """
+    programs.run(FORK.format(url=redis_server.url).split("for child")[0] + """
 pid = os.fork()
 if pid != 0:
     assert os.waitpid(pid, 0)[1] == 0
@@ -307,7 +301,7 @@ if pid != 0:
 
 
 def test_the_interpreter_ends_with_calls_under_way(redis_server):
-    run_program(f"""
+    programs.run(f"""
 import asyncio, brim.aio
 limiter = brim.aio.Limiter({redis_server.url!r}, store_timeout_ms=60000)
 async def leave():
@@ -334,7 +328,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    process = programs.start(program)
     assert process.stdout.readline() == "asked\n"
     os.kill(process.pid, signal.SIGINT)
     said = process.communicate(timeout=harness.DEADLINE)[0]
