@@ -1,0 +1,1 @@
+"""Homes for users of other limiters: their API, brim's engine."""
