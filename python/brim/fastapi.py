@@ -33,22 +33,28 @@ TIERS: Mapping[str, LimitsLike] = {
     "pro": "60 per minute; 5000 per day",
     "enterprise": "600 per minute; 100000 per day",
 }
+_NOTHING: Mapping[str, Any] = {}
 _TRY_AGAIN_LATER = 1013  # the close code of a WebSocket
 _RESPONSE = {"description": "Rate limit exceeded", "headers": {
     "Retry-After": {"description": "Seconds until the request fits", "schema": {"type": "integer"}}}}
 
 
+# What follows is done for every request. So it reads the scope, where Starlette keeps what `request.state` and the like
+# make objects for, and does without exceptions.
+
+
 def user_of(connection: HTTPConnection) -> str:
     """Whom to limit: `state.user_id`, which the app's authentication sets; else the peer, by address."""
-    user_id = getattr(connection.state, "user_id", None)
+    user_id = connection.scope.get("state", _NOTHING).get("user_id")
     if user_id is not None and user_id != "":
         return str(user_id)
-    return f"address:{connection.client.host}" if connection.client else "anonymous"
+    client = connection.scope.get("client")
+    return f"address:{client[0]}" if client else "anonymous"
 
 
 def tier_of(connection: HTTPConnection) -> str:
     """Its tier: `state.tier`, or free."""
-    return getattr(connection.state, "tier", None) or "free"
+    return connection.scope.get("state", _NOTHING).get("tier") or "free"
 
 
 def route_of(connection: HTTPConnection) -> str:
@@ -79,6 +85,8 @@ def _limiter_of(connection: HTTPConnection) -> aio.Limiter:
 class _Told:
     """The decision that the headers of a response tell: of several, the tightest."""
 
+    __slots__ = ("by_middleware", "decision", "headers")
+
     def __init__(self, by_middleware: bool) -> None:
         self.by_middleware = by_middleware
         self.decision: _brim.Decision | None = None
@@ -91,9 +99,12 @@ class _Told:
         self.decision, self.headers = decision, limits.raw_headers(decision)
         return True
 
-    def merged_into(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        names = {name for name, _ in self.headers}
-        return [header for header in headers if header[0].lower() not in names] + self.headers
+    def put_into(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Adds the headers, in the place of any that are there by these names."""
+        if headers:
+            names = {name for name, _ in self.headers}
+            headers[:] = [header for header in headers if header[0].lower() not in names]
+        headers += self.headers
 
 
 def _status_and_detail(decision: _brim.Decision) -> tuple[int, str]:
@@ -148,7 +159,7 @@ class Limit:
         decision = await limiter.check(self._subject(connection), limits, cost, scope)
         told = _told_of(connection)
         if told.add(limits, decision) and not told.by_middleware:
-            response.headers.raw[:] = told.merged_into(response.headers.raw)
+            told.put_into(response.raw_headers)
         if not decision:
             raise _refusal(connection, limits, decision)
         return decision
@@ -230,7 +241,9 @@ class RateLimitMiddleware:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start" and told.headers:
-                message = {**message, "headers": told.merged_into(list(message.get("headers", ())))}
+                headers = list(message.get("headers", ()))
+                told.put_into(headers)
+                message = {**message, "headers": headers}
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
