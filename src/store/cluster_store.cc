@@ -120,8 +120,8 @@ class ClusterStore::SlotBySlot : public std::enable_shared_from_this<SlotBySlot>
     done_(std::move(error));
   }
 
-  // Nobody waits for it: what this caller asks next leaves behind it. Denied calls stay charged
-  // where they are to count.
+  // Nobody waits for it: what this caller asks next leaves behind it (but on a node that has yet to
+  // be given the script). Denied calls stay charged where they are to count.
   void Undo() {
     for (std::size_t i = 0; i < at_; ++i) {
       CheckLines lines;

@@ -33,6 +33,47 @@ TEST(StoreUrlTest, ReadsUnixSockets) {
   EXPECT_EQ(user.user, "ann");
 }
 
+TEST(StoreUrlTest, ReadsTls) {
+  EXPECT_FALSE(Client("redis://h").tls);
+  const auto tls =
+      Client("rediss://u:p@h:7/2?cafile=/a%20b.pem&cert=/c.pem&key=/k.pem&server_name=redis");
+  ASSERT_TRUE(tls.tls);
+  EXPECT_EQ(tls.endpoint.port, 7);
+  EXPECT_EQ(tls.db, 2);
+  EXPECT_EQ(tls.tls->ca_file, "/a b.pem");
+  EXPECT_EQ(tls.tls->cert_file, "/c.pem");
+  EXPECT_EQ(tls.tls->key_file, "/k.pem");
+  EXPECT_EQ(tls.tls->server_name, "redis");
+  EXPECT_TRUE(Client("rediss://h").tls);
+}
+
+TEST(StoreUrlTest, ReadsSentinels) {
+  const auto all =
+      Client("redis+sentinel://u:p@h1,h2:7,[::1]:8/mymaster/3?sentinel_password=x%26y");
+  ASSERT_TRUE(all.sentinel);
+  ASSERT_EQ(all.sentinel->endpoints.size(), 3u);
+  EXPECT_EQ(all.sentinel->endpoints[0], (redis::Endpoint{.host = "h1", .port = 26379}));
+  EXPECT_EQ(all.sentinel->endpoints[1], (redis::Endpoint{.host = "h2", .port = 7}));
+  EXPECT_EQ(all.sentinel->endpoints[2], (redis::Endpoint{.host = "::1", .port = 8}));
+  EXPECT_EQ(all.sentinel->master_name, "mymaster");
+  EXPECT_EQ(all.sentinel->password, "x&y");
+  EXPECT_EQ(all.user, "u");
+  EXPECT_EQ(all.db, 3);
+  EXPECT_FALSE(all.sentinel->tls);
+  EXPECT_TRUE(Client("rediss+sentinel://h/m").sentinel->tls);
+  EXPECT_TRUE(Client("rediss+sentinel://h/m?sentinel_tls=no").tls);
+  EXPECT_FALSE(Client("rediss+sentinel://h/m?sentinel_tls=no").sentinel->tls);
+}
+
+TEST(StoreUrlTest, ReadsClusters) {
+  const auto all = Client("rediss+cluster://u:p@h1:7000,h2/0?cafile=/ca.pem");
+  ASSERT_EQ(all.cluster.size(), 2u);
+  EXPECT_EQ(all.cluster[0], (redis::Endpoint{.host = "h1", .port = 7000}));
+  EXPECT_EQ(all.cluster[1], (redis::Endpoint{.host = "h2", .port = 6379}));
+  EXPECT_EQ(all.user, "u");
+  EXPECT_EQ(all.tls->ca_file, "/ca.pem");
+}
+
 TEST(StoreUrlTest, MemoryIsItself) {
   EXPECT_TRUE(std::holds_alternative<MemoryUrl>(ParseStoreUrl("memory://").value()));
 }
@@ -57,6 +98,21 @@ TEST(StoreUrlTest, RefusesTheRestWithoutShowingThePassword) {
                           "memory://x",
                           "redis://u:secret%4@h",
                           "redis://u:secret%zz@h",
+                          "redis://h1,h2",
+                          "redis://h?cafile=/ca.pem",
+                          "rediss://h?cafile=",
+                          "rediss://h?cafile=/a&cafile=/b",
+                          "rediss://h?verify=no",
+                          "redis+sentinel://h",
+                          "redis+sentinel:///m",
+                          "redis+sentinel://h/m/x",
+                          "redis+sentinel://h/m?sentinel_tls=no",
+                          "rediss+sentinel://h/m?sentinel_tls=perhaps",
+                          "redis+sentinel://h/m?sentinel_password=secret&x=1",
+                          "redis+sentinel://h1,,h2/m",
+                          "redis+cluster://",
+                          "redis+cluster://h/1",
+                          "redis://u:sec?ret@h/secret",
                           "redis://u:secret@h:0"}) {
     const auto parsed = ParseStoreUrl(url);
     ASSERT_FALSE(parsed) << url;

@@ -15,7 +15,9 @@
 
 #include <brim/limiter.h>
 #include "redis/client.h"
+#include "redis/slot.h"
 #include "store/store_url.h"
+#include "support/cluster.h"
 #include "support/redis_server.h"
 
 namespace brim::testing {
@@ -160,6 +162,34 @@ TEST_P(RedisAclTest, TheSelfTestNamesEachMissingRightAndWritesNothing) {
     server.Command("SELECT", db);
     EXPECT_EQ(server.Command("DBSIZE"), "0");
   }
+}
+
+// With a slot on its way to another node, so that a command is sent there with ASKING.
+TEST(RedisClusterAclTest, AClusterTakesTwoRightsMore) {
+  TestCluster cluster;
+  std::vector<std::string> rights = RightsOfThePage();
+  rights.insert(rights.end(), {"+cluster|slots", "+asking"});
+  for (std::size_t i = 0; i < cluster.size(); ++i) MakeUser(cluster.node(i), rights);
+  const auto store = OpenStore(cluster.url("brim:secret@")).value();
+  Limiter limiter(*store, {.store_timeout = 5s, .on_failure = OnFailure::kClosed});
+  const auto limits = ParseLimits("5 per minute; 100 per day").value();
+  for (int i = 0; i < 30; ++i) {
+    const Decision decision = limiter.Check({.subject = "u" + std::to_string(i), .limits = limits});
+    EXPECT_EQ(decision.reason, Reason::kWithinLimit);
+  }
+  const std::size_t from = cluster.OwnerOf("{moving}");
+  RedisServer& to = cluster.node((from + 1) % cluster.size());
+  const std::string slot = std::to_string(redis::SlotOf("{moving}"));
+  const std::string from_id = cluster.node(from).Command("CLUSTER", "MYID");
+  const std::string to_id = to.Command("CLUSTER", "MYID");
+  ASSERT_EQ(to.Command("CLUSTER", "SETSLOT", slot, "IMPORTING", from_id), "OK");
+  ASSERT_EQ(cluster.node(from).Command("CLUSTER", "SETSLOT", slot, "MIGRATING", to_id), "OK");
+  // One key: of two that are not there yet Redis says TRYAGAIN until the move is over.
+  const Decision moving = limiter.Check("moving", 5, 60s);
+  EXPECT_EQ(moving.reason, Reason::kWithinLimit);
+  EXPECT_EQ(moving.remaining, 4);
+  EXPECT_NE(to.Info("commandstats", "cmdstat_asking"), "");
+  EXPECT_EQ(to.Command("CLUSTER", "COUNTKEYSINSLOT", slot), "1");
 }
 
 }  // namespace
