@@ -15,8 +15,8 @@
 namespace brim::cli {
 namespace {
 
-constexpr std::array<std::string_view, 8> kCommands = {
-    "check", "check-config", "config", "demo", "hash-key", "inspect", "reset", "serve"};
+constexpr std::array<std::string_view, 9> kCommands = {
+    "check", "check-config", "config", "demo", "doctor", "hash-key", "inspect", "reset", "serve"};
 
 constexpr std::string_view kMemory = "memory://";
 
@@ -33,6 +33,13 @@ constexpr char kExamples[] = R"(Examples:
 
 BRIM_STORE gives the store when --store does not; RATE_LIMIT_DISABLED=true switches limiting off.
 `brim COMMAND --help` tells more.)";
+
+constexpr char kDoctorExamples[] =
+    R"(Writes nothing. Exit code: 0 all is well, 1 there are findings, 2 bad usage, 3 the store cannot be asked.
+
+Examples:
+  brim doctor --store redis://127.0.0.1:6379/0
+  brim doctor --store redis+cluster://10.0.0.1,10.0.0.2 --json)";
 
 constexpr char kDemoExamples[] =
     R"(GET /api/search?q=... is limited to 5 per minute for each X-Client-Id (else for each address).
@@ -103,7 +110,8 @@ Examples:
 void AddStore(CLI::App* command, StoreArgs& store) {
   command
       ->add_option("--store", store.url,
-                   "memory://, redis://[user:password@]host:port/db or unix:///path?db=N")
+                   "memory://, redis[s]://[user:password@]host:port/db, unix:///path?db=N, "
+                   "redis[s]+sentinel://host,host/name or redis[s]+cluster://host,host")
       ->default_str("$BRIM_STORE, else memory://");
 }
 
@@ -279,6 +287,12 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
     command->add_flag("--json", subject.json, "Print the decision as JSON");
   }
   AddSubjectCommand(app, "reset", "Forget what a subject used", kResetExamples, subject);
+  DoctorArgs doctor;
+  CLI::App* doctor_command =
+      app.add_subcommand("doctor", "Tell whether a store is set up well, and what to mend");
+  doctor_command->footer(kDoctorExamples);
+  doctor_command->add_flag("--json", doctor.json, "Print the report as JSON");
+  AddStore(doctor_command, doctor.store);
   ConfigArgs config;
   const CLI::App* check_config = AddCheckConfig(app, config);
   const CLI::App* config_command = AddConfig(app, config);
@@ -318,6 +332,10 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
     if (serve.config.empty()) serve.config = std::move(environment.config);
     TakeStore(serve.store, std::move(environment.store), "");  // the file may name one
     return serve;
+  }
+  if (chosen.front() == doctor_command) {
+    TakeStore(doctor.store, std::move(environment.store), kMemory);
+    return doctor;
   }
   TakeStore(subject.store, std::move(environment.store), kMemory);
   if (chosen.front() != inspect) {

@@ -67,10 +67,17 @@ struct HashKeyArgs {
   std::string tier;  // empty: the default one
 };
 
+// brim doctor
+struct DoctorArgs {
+  StoreArgs store;
+  bool json = false;
+};
+
 int RunCheck(const SubjectArgs& args);
 int RunInspect(const SubjectArgs& args);
 int RunReset(const SubjectArgs& args);
 int RunDemo(const DemoArgs& args);
+int RunDoctor(const DoctorArgs& args);
 int RunCheckConfig(const ConfigArgs& args);
 int RunConfigShow(const ConfigArgs& args);
 int RunServe(const ServeArgs& args);

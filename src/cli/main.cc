@@ -18,6 +18,8 @@ int Run(const Printed& printed) {
 int Run(const DemoArgs& args) { return RunDemo(args); }
 int Run(const HashKeyArgs& args) { return RunHashKey(args); }
 
+int Run(const DoctorArgs& args) { return RunDoctor(args); }
+
 int Run(const ServeArgs& args) { return RunServe(args); }
 
 int Run(const SubjectCall& call) {
