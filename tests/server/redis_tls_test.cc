@@ -1,5 +1,6 @@
 // The Redis store over TLS: what is verified, and what is said when it does not hold.
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -149,6 +150,25 @@ TEST(RedisTlsTest, ManyLargeCommandsAndALostConnection) {
     while (client.ready()) io.run_one();
   }
   EXPECT_EQ(server.clear().Command("STRLEN", "k"), "12000000");
+}
+
+TEST(RedisTlsTest, SentinelsMaySpeakItOrNot) {
+  TlsServer server;
+  const std::string config = Files().Path("sentinel.conf");
+  std::ofstream(config) << "sentinel monitor m 127.0.0.1 " << server.port() << " 1\n";
+  const std::uint16_t tls_port = RedisServer::FreePort();
+  RedisServer sentinel({config, "--sentinel", "--tls-port", std::to_string(tls_port),
+                        "--tls-cert-file", Files().Path("server.pem"), "--tls-key-file",
+                        Files().Path("server.key"), "--tls-ca-cert-file", Files().Path("ca.pem"),
+                        "--tls-auth-clients", "no"});
+  const auto url = [](std::uint16_t port, const std::string& more) {
+    return "rediss+sentinel://127.0.0.1:" + std::to_string(port) +
+           "/m?cafile=" + Files().Path("ca.pem") + more;
+  };
+  EXPECT_FALSE(WhyNot(url(tls_port, "")));
+  EXPECT_FALSE(WhyNot(url(sentinel.port(), "&sentinel_tls=no")));
+  EXPECT_TRUE(WhyNot(url(sentinel.port(), "")));
+  EXPECT_TRUE(WhyNot(url(tls_port, "&sentinel_tls=no")));
 }
 
 }  // namespace
