@@ -169,7 +169,8 @@ void AskChecks(std::string_view url, StoreFacts& facts) {
     return Since(start);
   };
   ask(1);  // connects, loads the script
-  if (!facts.check_error) facts.check_cost = std::max(Micros(1), ask(kChecks) / Micros::rep{kChecks});
+  if (!facts.check_error)
+    facts.check_cost = std::max(Micros(1), ask(kChecks) / Micros::rep{kChecks});
 }
 
 }  // namespace
