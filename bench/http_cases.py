@@ -46,14 +46,24 @@ def fastapi(tools, folder):
 SERVERS = {"brim": brim, "nginx": nginx, "fastapi": fastapi}
 
 
-def wrk(port, kind, seconds):
-    """Requests made, and how many of them were refused."""
-    out = output_of(["wrk", "-t1", "-c64", f"-d{seconds}s", "-s", PEERS / "wrk.lua", f"http://127.0.0.1:{port}", "--", kind])
+def counts(out):
+    """Requests made, and how many of them were refused, as our scripts of wrk tell it."""
     failed = re.search(r"Socket errors: (.*)", out)
     if failed:
         raise SystemExit(f"wrk: {failed.group(0)}")
     requests, refused = (int(re.search(rf"^{name}: (\d+)", out, re.M).group(1)) for name in ("requests", "refused"))
     return requests, refused
+
+
+def expect(kind, refused, name):
+    """Stops unless this part of the requests was refused as the kind has it."""
+    if (refused > 0.01) if kind == "allow" else (refused < 0.99):
+        raise SystemExit(f"{name}, {kind}: {refused:.0%} of the requests were refused")
+
+
+def wrk(port, kind, seconds):
+    out = output_of(["wrk", "-t1", "-c64", f"-d{seconds}s", "-s", PEERS / "wrk.lua", f"http://127.0.0.1:{port}", "--", kind])
+    return counts(out)
 
 
 def measure_one(tools, name, kind, seconds, samples):
@@ -62,8 +72,7 @@ def measure_one(tools, name, kind, seconds, samples):
         before = server.cpu_seconds()
         requests, refused = wrk(server.port, kind, seconds)
         cpu = server.cpu_seconds() - before
-    if (refused / requests > 0.01) if kind == "allow" else (refused / requests < 0.99):
-        raise SystemExit(f"{name}, {kind}: {refused} of {requests} requests were refused")
+    expect(kind, refused / requests, name)
     samples.add(f"{kind}_{name}_cpu_us", cpu * 1e6 / requests)
     samples.add(f"{kind}_{name}_requests_per_s", requests / seconds)
 
