@@ -85,6 +85,12 @@ bool JsonReader::Number(std::string_view& digits) {
   return true;
 }
 
+bool JsonReader::Bool(bool& value) {
+  if (!ok() || Peek() != Type::kBool) return false;
+  value = At() == 't';
+  return Literal(value ? "true" : "false");
+}
+
 bool JsonReader::Skip() { return ok() && SkipAtDepth(0); }
 
 bool JsonReader::NextMember(std::string_view& name) {

@@ -39,7 +39,8 @@ class JsonReader {
   bool BeginArray() { return Open('['); }
   bool String(std::string_view& value);
   bool Number(std::string_view& digits);  // as it stands there: -1, 2.5e3
-  bool Skip();                            // any type
+  bool Bool(bool& value);
+  bool Skip();  // any type
 
   // The next member's name, or that there is one more element: take its value, then ask again.
   // False: the object or array has ended.

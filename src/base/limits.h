@@ -29,6 +29,7 @@ inline constexpr std::size_t kMaxJsonDepth = 32;  // of what is skipped; then: n
 
 // The configuration file.
 inline constexpr std::size_t kMaxConfigBytes = 1 << 20;
+inline constexpr std::size_t kMaxChangesWaiting = 64;  // reloads and modes; then: refused
 inline constexpr std::size_t kMaxKeyTableBytes = 16 << 20;
 inline constexpr std::size_t kMaxYamlDepth = 32;
 inline constexpr std::size_t kMaxYamlNodes = 500'000;   // those that aliases repeat included

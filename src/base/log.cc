@@ -9,6 +9,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/json_writer.h"
 #include "base/text.h"
 
 namespace brim {
@@ -66,26 +67,60 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-spdlog::logger MakeLogger() {
-  spdlog::logger logger("brim", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger.set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %l %v",
-                                                                   spdlog::pattern_time_type::utc));
-  logger.flush_on(spdlog::level::info);
-  return logger;
+constexpr char kTextLine[] = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
+constexpr char kJsonLine[] = R"({"time": "%Y-%m-%dT%H:%M:%S.%eZ", "level": "%l", %v})";
+
+void SetPattern(spdlog::logger& logger, const char* pattern) {
+  logger.set_formatter(
+      std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
+}
+
+// The process has one stderr, hence one of these; nobody else can reach it.
+struct Output {
+  Output() : logger("brim", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
+    SetPattern(logger, kTextLine);
+    logger.flush_on(spdlog::level::info);
+  }
+  spdlog::logger logger;
+  LogFolder folder;
+  LogFormat format = LogFormat::kText;
+};
+
+Output& TheOutput() {
+  static Output output;
+  return output;
 }
 
 }  // namespace
 
+void SetLogFormat(LogFormat format) {
+  TheOutput().format = format;
+  SetPattern(TheOutput().logger, format == LogFormat::kJson ? kJsonLine : kTextLine);
+}
+
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
-  // The process has one stderr, hence one logger; nobody else can reach it.
-  static spdlog::logger logger = MakeLogger();
-  static LogFolder folder;
-  const auto suppressed = folder.Pass(event, std::chrono::steady_clock::now());
+  Output& output = TheOutput();
+  const auto suppressed = output.folder.Pass(event, std::chrono::steady_clock::now());
   if (!suppressed) return;
-  std::string line = FormatLogLine(event, fields);
-  if (*suppressed != 0) AppendField("suppressed", std::to_string(*suppressed), line);
+  std::string line;
+  if (output.format == LogFormat::kJson) {
+    line = FormatLogMembers(event, fields, *suppressed);
+  } else {
+    line = FormatLogLine(event, fields);
+    if (*suppressed != 0) AppendField("suppressed", std::to_string(*suppressed), line);
+  }
   // spdlog reports a failed write by its own error handler and throws nothing from here.
-  logger.log(ToSpdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  output.logger.log(ToSpdlog(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
+std::string FormatLogMembers(std::string_view event, std::initializer_list<LogField> fields,
+                             std::int64_t suppressed) {
+  std::string line;
+  JsonWriter json(line);
+  json.Key("event").String(event);
+  for (const LogField& field : fields) json.Key(field.key).String(field.value);
+  if (suppressed != 0) json.Key("suppressed").Int(suppressed);
+  return line;
 }
 
 std::string FormatLogLine(std::string_view event, std::initializer_list<LogField> fields) {

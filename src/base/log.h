@@ -1,5 +1,5 @@
-// Log lines for operators: what changed, as `time level event key=value ...` on stderr. For main()
-// and the doors; the libraries below them print nothing.
+// Log lines for operators: what changed, as `time level event key=value ...` or as a JSON object on
+// stderr. For main() and the doors; the libraries below them print nothing.
 //
 //   Log(LogLevel::kWarning, "store_lost", {{"store", "redis"}, {"error", text}});
 //
@@ -30,6 +30,15 @@ struct LogField {
 
 // `event` is a literal of our own: lower_case, one for each kind of event. Thread-safe.
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
+
+enum class LogFormat : std::uint8_t { kText, kJson };
+
+// From the next line on. Before other threads log.
+void SetLogFormat(LogFormat format);
+
+// The members behind time and level of a JSON line: `"event": "x", "key": "value", ...`.
+std::string FormatLogMembers(std::string_view event, std::initializer_list<LogField> fields,
+                             std::int64_t suppressed = 0);
 
 // `event key=value ...` as Log writes it; a value with more than letters, digits and -_.:/@[]
 // is quoted.

@@ -38,5 +38,11 @@ TEST(LogTest, AnEventPassesOnceASecondAndTellsHowManyWereLeftOut) {
   EXPECT_EQ(folder.Pass("lost", start + 2000ms), 0);
 }
 
+TEST(LogTest, AJsonLineHoldsWhateverAValueHolds) {
+  EXPECT_EQ(FormatLogMembers("x", {{"error", "a \"b\"\r\n\x1b[1m"}, {"count", 5}}, 3),
+            R"("event": "x", "error": "a \"b\"\r\n\u001b[1m", "count": "5", "suppressed": 3)");
+  EXPECT_EQ(FormatLogMembers("x", {}), R"("event": "x")");
+}
+
 }  // namespace
 }  // namespace brim

@@ -15,8 +15,9 @@
 namespace brim::cli {
 namespace {
 
-constexpr std::array<std::string_view, 9> kCommands = {
-    "check", "check-config", "config", "demo", "doctor", "hash-key", "inspect", "reset", "serve"};
+constexpr std::array<std::string_view, 10> kCommands = {
+    "check",    "check-config", "config", "demo",  "doctor",
+    "hash-key", "inspect",      "reload", "reset", "serve"};
 
 constexpr std::string_view kMemory = "memory://";
 
@@ -99,6 +100,14 @@ Examples:
   brim config show
   brim config show brim.yaml)";
 
+constexpr char kReloadExamples[] =
+    R"(A brim that serves a file reads it anew by itself when it changes, and at a SIGHUP; this asks for it and
+tells what came of it. Exit code: 0, 2 refused (the old configuration holds on) or not reached.
+
+Examples:
+  brim reload --config brim.yaml
+  brim reload --admin 127.0.0.1:9090 --token-file /run/brim/token)";
+
 constexpr char kHashKeyExamples[] =
     R"(Reads the key from standard input, since others can read a command line, and prints its line for the
 table; of a table that is new, its secret too. Exit code: 0, 2 bad usage.
@@ -168,6 +177,18 @@ CLI::App* AddConfig(CLI::App& app, ConfigArgs& args) {
   show->add_option("file", args.file, "The file, like brim.yaml")
       ->default_str("$BRIM_CONFIG, else the defaults");
   return config;
+}
+
+CLI::App* AddReload(CLI::App& app, ReloadArgs& args) {
+  CLI::App* command = app.add_subcommand("reload", "Have a running brim read its file anew");
+  command->footer(kReloadExamples);
+  command->add_option("--config", args.config, "Its configuration: says where to ask, and how")
+      ->default_str("$BRIM_CONFIG");
+  command->add_option("--admin", args.admin, "The address of its admin listener")
+      ->default_str("as configured, else 127.0.0.1:9090");
+  command->add_option("--token-file", args.token_file, "The file with the admin listener's token")
+      ->default_str("as configured");
+  return command;
 }
 
 CLI::App* AddHashKey(CLI::App& app, HashKeyArgs& args) {
@@ -298,6 +319,8 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
   const CLI::App* config_command = AddConfig(app, config);
   HashKeyArgs hash_key;
   const CLI::App* hash_key_command = AddHashKey(app, hash_key);
+  ReloadArgs reload;
+  const CLI::App* reload_command = AddReload(app, reload);
 
   std::string command = "brim";
   try {
@@ -316,6 +339,10 @@ Call ParseArgs(int argc, const char* const* argv, Environment environment) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) return Printed{app.help(), kOk};
   if (chosen.front() == hash_key_command) return hash_key;
+  if (chosen.front() == reload_command) {
+    if (reload.config.empty()) reload.config = std::move(environment.config);
+    return reload;
+  }
   if (chosen.front() == check_config) return ConfigCall{ConfigCommand::kCheck, config};
   if (chosen.front() == config_command) {
     if (ChosenIn(app, command) == config_command) {

@@ -34,8 +34,8 @@ struct Printed {
   int exit_code = kOk;  // kOk: for stdout; else for stderr
 };
 
-using Call =
-    std::variant<Printed, DemoArgs, DoctorArgs, ServeArgs, SubjectCall, ConfigCall, HashKeyArgs>;
+using Call = std::variant<Printed, DemoArgs, DoctorArgs, ServeArgs, SubjectCall, ConfigCall,
+                          HashKeyArgs, ReloadArgs>;
 
 Call ParseArgs(int argc, const char* const* argv, Environment environment);
 

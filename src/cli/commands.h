@@ -73,6 +73,13 @@ struct DoctorArgs {
   bool json = false;
 };
 
+// brim reload
+struct ReloadArgs {
+  std::string config;      // says where the admin listener is and which token it takes; or empty
+  std::string admin;       // its address; empty: as the configuration has it
+  std::string token_file;  // likewise
+};
+
 int RunCheck(const SubjectArgs& args);
 int RunInspect(const SubjectArgs& args);
 int RunReset(const SubjectArgs& args);
@@ -82,5 +89,6 @@ int RunCheckConfig(const ConfigArgs& args);
 int RunConfigShow(const ConfigArgs& args);
 int RunServe(const ServeArgs& args);
 int RunHashKey(const HashKeyArgs& args);
+int RunReload(const ReloadArgs& args);
 
 }  // namespace brim::cli

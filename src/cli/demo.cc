@@ -41,6 +41,8 @@ std::shared_ptr<const PolicySet> DemoPolicy(Algorithm algorithm) {
   return std::make_shared<PolicySet>(std::move(set));
 }
 
+LoadedConfig NothingToLoad() { return RefusedConfig("brim demo", "the demo has no configuration"); }
+
 // The arguments with which curl reaches the address.
 std::string CurlTarget(const std::string& address) {
   constexpr std::string_view kUnix = "unix:";
@@ -90,15 +92,14 @@ int RunDemo(const DemoArgs& args) {
   WarnOfPassword(args.store);
   Serving serving(shards, **store,
                   {.store_timeout = std::chrono::milliseconds(args.store_timeout_ms)},
-                  door::ServedPolicy::Make(DemoPolicy(args.algorithm)).value());
+                  door::ServedPolicy::Make(DemoPolicy(args.algorithm)).value(), NothingToLoad);
   const ListenArgs listen{.api = "", .gateway = args.listen, .admin = args.admin_listen};
   if (auto bound = serving.Listen(listen); !bound) return FailUsage("demo", bound.error());
   serving.Start();
   PrintWhatToTry(args, serving.gateway_address());
-  serving.Serve(signals, [] {
-    Log(LogLevel::kInfo, "reload_ignored", {{"reason", "the demo has no configuration"}});
-  });
-  serving.Stop();
+  FileWatch watch;
+  serving.Serve(signals, watch);
+  serving.Stop({});
   // Now that no loop runs: calls still under way are answered while the doors are there to take
   // them.
   store->reset();

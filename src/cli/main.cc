@@ -17,6 +17,7 @@ int Run(const Printed& printed) {
 
 int Run(const DemoArgs& args) { return RunDemo(args); }
 int Run(const HashKeyArgs& args) { return RunHashKey(args); }
+int Run(const ReloadArgs& args) { return RunReload(args); }
 
 int Run(const DoctorArgs& args) { return RunDoctor(args); }
 

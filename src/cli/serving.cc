@@ -4,8 +4,10 @@
 #include <chrono>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
+#include "policy/config/load_config.h"
 
 namespace brim::cli {
 namespace {
@@ -29,6 +31,13 @@ void LogAddresses(std::string_view event, const net::HttpServer& server) {
   }
 }
 
+// Those that the set was read from; none of what holds without a file.
+std::vector<std::string> FilesOf(const PolicySet& set) {
+  if (set.file.empty()) return {};
+  if (set.identity.key_table.empty()) return {set.file};
+  return {set.file, KeyTablePath(set)};
+}
+
 }  // namespace
 
 std::size_t ShardCount(std::size_t asked) {
@@ -36,15 +45,16 @@ std::size_t ShardCount(std::size_t asked) {
 }
 
 Serving::Serving(net::Shards& shards, Store& store, LimiterOptions options,
-                 door::ServedPolicyHolder::Pointer policy)
+                 door::ServedPolicyHolder::Pointer policy, door::PolicyControl::Load load)
     : shards_(shards),
       store_(store),
       limiter_(store, std::move(options)),
       policies_(std::move(policy)),
+      control_(policies_, std::move(load)),
       counters_(shards.size()),
       api_(policies_, limiter_, counters_, watch_),
       gateway_(policies_, limiter_, counters_, watch_),
-      admin_(policies_, limiter_, counters_, watch_),
+      admin_(policies_, limiter_, counters_, watch_, control_),
       api_server_(shards, api_),
       gateway_server_(shards, gateway_),
       admin_server_(shards, admin_) {}
@@ -75,8 +85,32 @@ void Serving::LookAtLostStore() {
   if (watch_.error() != StoreError::kNone) watch_.Saw(limiter_.Check(door::StoreProbe()));
 }
 
-void Serving::Stop() {
+void Serving::Serve(Signals& signals, FileWatch& watch) {
+  const int descriptors[] = {control_.fd(), watch.fd()};
+  while (true) {  // stops: at a signal
+    watch.Follow(FilesOf(policies_.Get()->set()));
+    switch (signals.Wait(kLookAgain, descriptors)) {
+      case Signals::Event::kEnd:
+        return;
+      case Signals::Event::kReload:
+        control_.Reload();
+        break;
+      case Signals::Event::kReadable:
+        control_.RunRequests();
+        if (watch.Changed()) control_.Reload();
+        break;
+      case Signals::Event::kNone:
+        break;
+    }
+    LookAtLostStore();
+  }
+}
+
+void Serving::Stop(std::chrono::milliseconds delay) {
+  admin_.SetDraining();
+  control_.Close();
   Log(LogLevel::kInfo, "draining");
+  std::this_thread::sleep_for(delay);  // balancers look at /readyz, and send requests elsewhere
   api_server_.Drain();
   gateway_server_.Drain();
   admin_server_.Drain();

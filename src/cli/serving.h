@@ -2,15 +2,18 @@
 // snapshot of the policy that all of them serve.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include <brim/limiter.h>
 #include <brim/result.h>
+#include "cli/file_watch.h"
 #include "cli/signals.h"
 #include "door/admin/admin.h"
 #include "door/decision_api/decision_api.h"
 #include "door/decision_counters.h"
 #include "door/gateway/gateway.h"
+#include "door/policy_control.h"
 #include "door/served_policy.h"
 #include "door/store_watch.h"
 #include "net/http_server.h"
@@ -32,25 +35,17 @@ class Serving {
  public:
   // The store must be of these shards; both are the caller's until the Serving has stopped.
   Serving(net::Shards& shards, Store& store, LimiterOptions options,
-          door::ServedPolicyHolder::Pointer policy);
+          door::ServedPolicyHolder::Pointer policy, door::PolicyControl::Load load);
 
   // kInvalid: an address that cannot be had, and the remedy.
   Result<void> Listen(const ListenArgs& args);
   void Start();
-  // Returns at a signal to end. `reload` is called for each signal to reload.
-  template <typename Reload>
-  void Serve(Signals& signals, Reload reload) {
-    while (true) {  // stops: at a signal
-      const Signals::Event event = signals.Wait(kLookAgain);
-      if (event == Signals::Event::kEnd) return;
-      if (event == Signals::Event::kReload) reload();
-      LookAtLostStore();
-    }
-  }
-  void Stop();
+  // Returns at a signal to end. Loads the policy anew at a SIGHUP, when one of its files was
+  // replaced, and when an operator asks for it.
+  void Serve(Signals& signals, FileWatch& watch);
+  // /readyz says 503 for `delay`; then connections are drained.
+  void Stop(std::chrono::milliseconds delay);
 
-  // Replacing the snapshot changes what all doors serve from their next request on.
-  door::ServedPolicyHolder& policies() { return policies_; }
   // REQUIRES: Listen had an address for it.
   std::string gateway_address() const { return gateway_server_.addresses().front(); }
 
@@ -63,6 +58,7 @@ class Serving {
   Store& store_;
   Limiter limiter_;
   door::ServedPolicyHolder policies_;
+  door::PolicyControl control_;
   door::DecisionCounters counters_;
   door::StoreWatch watch_;
   door::DecisionApi api_;

@@ -43,14 +43,17 @@ class ShardStore final : public Store {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> OpenShardStore(std::string_view url, net::Shards& shards) {
+Result<std::unique_ptr<Store>> OpenShardStore(std::string_view url, net::Shards& shards,
+                                              const ShardStoreOptions& options) {
   auto parsed = ParseStoreUrl(url);
   if (!parsed) return parsed.error();
-  if (const auto* client = std::get_if<redis::ClientOptions>(&*parsed)) {
+  if (auto* client = std::get_if<redis::ClientOptions>(&*parsed)) {
+    if (!options.password.empty()) client->password = options.password;
     if (auto checked = CheckFiles(*client); !checked) return checked.error();
     return std::unique_ptr<Store>(std::make_unique<ShardStore>(*client, shards));
   }
-  return std::unique_ptr<Store>(std::make_unique<MemoryStore>());
+  return std::unique_ptr<Store>(
+      std::make_unique<MemoryStore>(MemoryStoreOptions{.max_bytes = options.max_memory}));
 }
 
 }  // namespace brim::cli

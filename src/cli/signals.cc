@@ -1,6 +1,13 @@
 #include "cli/signals.h"
 
+#include <vector>
+
+#include <poll.h>
 #include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/assert.h"
 
 namespace brim::cli {
 namespace {
@@ -20,22 +27,24 @@ Signals::Signals() {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&set_, signal);
   pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  fd_ = signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC);
+  BRIM_ASSERT(fd_ >= 0);
 }
 
-Signals::Event Signals::Wait(std::chrono::milliseconds patience) {
-  const timespec wait{.tv_sec = patience.count() / 1000,
-                      .tv_nsec = patience.count() % 1000 * 1'000'000};
-  switch (sigtimedwait(&set_, nullptr, &wait)) {
-    case SIGHUP:
-      return Event::kReload;
-    case SIGINT:
-    case SIGTERM:
-      EndAtTheNext(SIGINT);
-      EndAtTheNext(SIGTERM);
-      return Event::kEnd;
-    default:
-      return Event::kNone;
+Signals::~Signals() { close(fd_); }
+
+Signals::Event Signals::Wait(std::chrono::milliseconds patience, std::span<const int> descriptors) {
+  std::vector<pollfd> polled{{.fd = fd_, .events = POLLIN, .revents = 0}};
+  for (const int fd : descriptors) polled.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+  if (poll(polled.data(), polled.size(), static_cast<int>(patience.count())) <= 0) {
+    return Event::kNone;
   }
+  signalfd_siginfo info;
+  if (read(fd_, &info, sizeof(info)) != sizeof(info)) return Event::kReadable;
+  if (info.ssi_signo == SIGHUP) return Event::kReload;
+  EndAtTheNext(SIGINT);
+  EndAtTheNext(SIGTERM);
+  return Event::kEnd;
 }
 
 }  // namespace brim::cli

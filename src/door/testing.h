@@ -2,6 +2,8 @@
 // so.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include <brim/store.h>
+#include "door/decision_counters.h"
 #include "net/http.h"
 
 namespace brim::door {
@@ -101,5 +104,9 @@ class SlowStore final : public Store {
  private:
   std::deque<Done> waiting_;
 };
+
+inline std::uint64_t CountOf(const DecisionCounters& counters, Reason reason) {
+  return counters.Sum().by_reason[static_cast<std::size_t>(reason)];
+}
 
 }  // namespace brim::door

@@ -110,11 +110,14 @@ struct StorePolicy {
 };
 
 struct PolicySet {
+  std::string file;                             // that this was read from; empty: none
   std::string listen = "127.0.0.1:8080";        // the decision API
   std::string api_token_file;                   // empty: it asks for no token
   std::string admin_listen = "127.0.0.1:9090";  // empty: no admin listener
   std::string admin_token_file;                 // empty: what needs the token is refused
   std::string gateway_listen;                   // empty: no gateway
+  bool log_json = false;
+  Micros drain_delay{0};  // from "not ready" until connections are drained
   HeaderFamilies headers;
   DenyForm deny = DenyForm::kMessage;  // where a route says nothing
   StorePolicy store;

@@ -165,9 +165,16 @@ class Brim:
                 pass  # it may have refused before it read all; its answer is there all the same
             return read_all(s)
 
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def wait(self):
+        """Its exit code, once it has ended."""
+        return self._process.wait(DEADLINE)
+
     def stop(self):
         assert self._process.poll() is None, f"it died: {self.log()}"
-        self._process.send_signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM)
         try:
             status = self._process.wait(DEADLINE)
         except subprocess.TimeoutExpired:
@@ -194,12 +201,12 @@ class Serve(Brim):
     "api", "admin" and, if there are routes, "gateway"."""
 
     def __init__(self, folder, config="", args=(), store=None, env=None):
-        path = folder / f"brim-{time.monotonic_ns()}.yaml"
+        self.config = path = folder / f"brim-{time.monotonic_ns()}.yaml"
         path.write_text(config)
         self.LISTENERS = ("api", "gateway", "admin") if "gateway:" in config else ("api", "admin")
         gateway = ["--gateway-listen", "127.0.0.1:0"] if "gateway" in self.LISTENERS else []
         super().__init__(folder, "serve", [
-            "--config", str(path), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", *gateway,
+            *([] if "--config" in args else ["--config", str(path)]), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", *gateway,
             *(["--store", store] if store else []), *args], env)
 
     def url_of(self, listener):

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
-#include <brim/version.h>
+#include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "base/log.h"
 #include "door/admin/limits_query.h"
+#include "door/admin/metrics.h"
 #include "door/ask.h"
 #include "door/bearer_token.h"
 #include "door/http_answer.h"
@@ -26,18 +29,6 @@ void AnswerText(int status, std::string_view type, std::string text, net::HttpRe
 
 constexpr std::string_view kPlain = "text/plain; charset=utf-8";
 constexpr std::string_view kPrometheus = "text/plain; version=0.0.4; charset=utf-8";
-
-void AppendFamily(std::string_view name, std::string_view type, std::string_view help,
-                  std::string& out) {
-  out.append("# HELP ").append(name).append(" ").append(help).append("\n");
-  out.append("# TYPE ").append(name).append(" ").append(type).append("\n");
-}
-
-// REQUIRES: `labels` is empty or `{name="value"}`, with values of our own.
-void AppendSample(std::string_view name, std::string_view labels, std::uint64_t value,
-                  std::string& out) {
-  out.append(name).append(labels).append(" ").append(std::to_string(value)).append("\n");
-}
 
 void AnswerReady(const Decision& decision, bool verbose, net::HttpResponse& response) {
   const bool is_off = decision.reason == Reason::kKillSwitch;
@@ -80,6 +71,62 @@ void AnswerReset(const Result<std::int64_t>& removed, net::HttpResponse& respons
   json.EndObject();
 }
 
+// The one member of the body, which is read by `read`: {"on": true}.
+template <typename Read>
+Result<void> ReadOnly(std::string_view body, std::string_view member, Read read) {
+  JsonReader json;
+  json.Begin(body);
+  bool found = false;
+  if (json.Peek() == JsonReader::Type::kObject) {
+    std::string_view name;
+    for (json.BeginObject(); json.NextMember(name);) {
+      if (name != member || found || !read(json)) {
+        found = false;
+        break;
+      }
+      found = true;
+    }
+  }
+  if (found && json.End()) return {};
+  return Error{ErrorCode::kInvalid, "the body must be a JSON object with this member alone",
+               std::string(member)};
+}
+
+Result<bool> ReadSwitch(std::string_view body) {
+  bool on = false;
+  const auto valid = ReadOnly(body, "on", [&on](JsonReader& json) { return json.Bool(on); });
+  if (!valid) return valid.error();
+  return on;
+}
+
+Result<Mode> ReadMode(std::string_view body) {
+  std::optional<Mode> mode;
+  const auto valid = ReadOnly(body, "mode", [&mode](JsonReader& json) {
+    std::string_view name;
+    if (json.String(name)) mode = ParseMode(name);
+    return mode.has_value();
+  });
+  if (valid) return *mode;
+  Error error = valid.error();
+  error.message += ": enforce, shadow or off";
+  return error;
+}
+
+void AnswerMode(Mode mode, net::HttpResponse& response) {
+  response.AddHeader("Content-Type", "application/json");
+  JsonWriter(response.body).BeginObject().Key("mode").String(ModeName(mode)).EndObject();
+}
+
+void AnswerChange(const PolicyChange& change, net::HttpResponse& response) {
+  response.status = change.ok ? 200 : 400;
+  response.AddHeader("Content-Type", "application/json");
+  JsonWriter json(response.body);
+  json.BeginObject().Key("ok").Bool(change.ok).Key("needs_restart").BeginArray();
+  for (const std::string& name : change.needs_restart) json.String(name);
+  json.EndArray();
+  response.body += ", \"issues\": " + IssuesAsJson(change.issues) + "}";
+}
+
 }  // namespace
 
 const Admin::Page Admin::kPages[] = {
@@ -87,6 +134,9 @@ const Admin::Page Admin::kPages[] = {
     {"/readyz", "GET, HEAD", false, &Admin::Readyz},
     {"/metrics", "GET, HEAD", false, &Admin::Metrics},
     {"/v1/limits/", "GET, DELETE", true, &Admin::Limits},
+    {"/v1/kill-switch", "GET, PUT", true, &Admin::KillSwitch},
+    {"/v1/modes/", "GET, PUT", true, &Admin::Modes},
+    {"/v1/reload", "POST", true, &Admin::Reload},
 };
 
 const Admin::Page* Admin::FindPage(std::string_view path) {
@@ -101,8 +151,10 @@ net::HttpNext Admin::Handle(const net::HttpRequest& request, net::HttpResponse& 
                             net::HttpPause& pause) {
   const Page* const page = FindPage(request.path);
   if (page == nullptr) {
-    AnswerError(404, "there is /healthz, /readyz, /metrics and /v1/limits/SUBJECT", "path",
-                response);
+    AnswerError(404,
+                "there is /healthz, /readyz, /metrics, /v1/limits/SUBJECT, /v1/kill-switch, "
+                "/v1/modes/NAME and /v1/reload",
+                "path", response);
     return net::HttpNext::kSend;
   }
   if (Refuses(*page, request, response)) return net::HttpNext::kSend;
@@ -134,6 +186,10 @@ net::HttpNext Admin::Healthz(const net::HttpRequest& /*request*/, net::HttpRespo
 
 net::HttpNext Admin::Readyz(const net::HttpRequest& request, net::HttpResponse& response,
                             net::HttpPause& pause) {
+  if (draining_) {
+    AnswerText(503, kPlain, "not ready: brim is about to end\n", response);
+    return net::HttpNext::kSend;
+  }
   const bool verbose = net::FindQueryValue(request.query, "verbose").has_value();
   return Ask(limiter_, Op::kPeek, StoreProbe(), pause,
              [this, verbose, &response](const Decision& decision) {
@@ -144,20 +200,12 @@ net::HttpNext Admin::Readyz(const net::HttpRequest& request, net::HttpResponse& 
 
 net::HttpNext Admin::Metrics(const net::HttpRequest& /*request*/, net::HttpResponse& response,
                              net::HttpPause& /*pause*/) {
-  std::string out;
-  AppendFamily("brim_build_info", "gauge", "Always 1; the labels tell what runs.", out);
-  AppendSample("brim_build_info", "{version=\"" BRIM_VERSION "\"}", 1, out);
-  AppendFamily("brim_decisions_total", "counter", "Decisions by reason.", out);
-  for (std::size_t i = 0; i < DecisionCounters::kReasons; ++i) {
-    const auto reason = static_cast<Reason>(i);
-    AppendSample("brim_decisions_total", "{reason=\"" + std::string(ReasonName(reason)) + "\"}",
-                 counters_.Sum(reason), out);
-  }
-  AppendFamily("brim_kill_switch", "gauge", "1 while limiting is switched off.", out);
-  AppendSample("brim_kill_switch", "", limiter_.kill_switch() ? 1 : 0, out);
-  AppendFamily("brim_store_up", "gauge", "1 if the store answered when it was last asked.", out);
-  AppendSample("brim_store_up", "", watch_.error() == StoreError::kNone ? 1 : 0, out);
-  AnswerText(200, kPrometheus, std::move(out), response);
+  const MetricsSource source{.decisions = counters_.Sum(),
+                             .reloads = control_.status(),
+                             .kill_switch = limiter_.kill_switch(),
+                             .store_up = watch_.error() == StoreError::kNone,
+                             .draining = draining_};
+  AnswerText(200, kPrometheus, MetricsText(source, policies_.Get()->set()), response);
   return net::HttpNext::kSend;
 }
 
@@ -186,6 +234,65 @@ net::HttpNext Admin::Limits(const net::HttpRequest& request, net::HttpResponse& 
                const int status = DecisionStatus(decision);
                AnswerDecision(decision, status == 429 ? 200 : status, families, response);
              });
+}
+
+net::HttpNext Admin::KillSwitch(const net::HttpRequest& request, net::HttpResponse& response,
+                                net::HttpPause& /*pause*/) {
+  if (request.method == "PUT") {
+    const auto on = ReadSwitch(request.body);
+    if (!on) {
+      AnswerError(400, on.error().message, on.error().field, response);
+      return net::HttpNext::kSend;
+    }
+    if (*on != limiter_.kill_switch()) {
+      Log(*on ? LogLevel::kWarning : LogLevel::kInfo, *on ? "kill_switch_on" : "kill_switch_off",
+          {{"reason", "told so"}});
+    }
+    limiter_.SetKillSwitch(*on);
+  }
+  response.AddHeader("Content-Type", "application/json");
+  JsonWriter(response.body).BeginObject().Key("on").Bool(limiter_.kill_switch()).EndObject();
+  return net::HttpNext::kSend;
+}
+
+net::HttpNext Admin::Modes(const net::HttpRequest& request, net::HttpResponse& response,
+                           net::HttpPause& pause) {
+  const std::string_view name = request.path.substr(FindPage(request.path)->path.size());
+  const auto mode = control_.ModeOf(name);
+  if (!mode) {
+    AnswerError(404, "there is no tier or route of that name", "name", response);
+    return net::HttpNext::kSend;
+  }
+  if (request.method == "GET") {
+    AnswerMode(*mode, response);
+    return net::HttpNext::kSend;
+  }
+  const auto wanted = ReadMode(request.body);
+  if (!wanted) {
+    AnswerError(400, wanted.error().message, wanted.error().field, response);
+    return net::HttpNext::kSend;
+  }
+  return Await(pause, [&](Arrival arrive) {
+    control_.RequestMode(std::string(name), *wanted,
+                         [arrive, mode = *wanted, &response](const PolicyChange& change) {
+                           if (change.ok) {
+                             AnswerMode(mode, response);
+                           } else {
+                             AnswerError(503, change.issues.front().message, "", response);
+                           }
+                           arrive();
+                         });
+  });
+}
+
+net::HttpNext Admin::Reload(const net::HttpRequest& /*request*/, net::HttpResponse& response,
+                            net::HttpPause& pause) {
+  return Await(pause, [&](Arrival arrive) {
+    control_.RequestReload([arrive, &response](const PolicyChange& change) {
+      AnswerChange(change, response);
+      arrive();
+    });
+  });
 }
 
 }  // namespace brim::door

@@ -27,13 +27,16 @@ ServedPolicyHolder::Pointer Policy(const std::string& token_file = "") {
   return ServedPolicy::Make(std::make_shared<PolicySet>(std::move(set))).value();
 }
 
+LoadedConfig NothingToLoad() { return LoadConfig("", "brim.yaml"); }
+
 TEST(AdminTest, AMemoryStoreIsAlwaysReady) {
   MemoryStore store;
   Limiter limiter(store, {.kill_switch = false});
   DecisionCounters counters(2);
   StoreWatch watch;
   ServedPolicyHolder policies(Policy());
-  Admin admin(policies, limiter, counters, watch);
+  PolicyControl control(policies, NothingToLoad);
+  Admin admin(policies, limiter, counters, watch, control);
   HandlerClient client(admin);
   EXPECT_EQ(client.Get("/healthz").status, 200);
   EXPECT_EQ(client.Get("/readyz").status, 200);
@@ -49,7 +52,8 @@ TEST(AdminTest, ALostStoreIsHealthyAndNotReady) {
   DecisionCounters counters(1);
   StoreWatch watch;
   ServedPolicyHolder policies(Policy());
-  Admin admin(policies, limiter, counters, watch);
+  PolicyControl control(policies, NothingToLoad);
+  Admin admin(policies, limiter, counters, watch, control);
   HandlerClient client(admin);
   EXPECT_EQ(client.Send("GET", "/readyz"), net::HttpNext::kLater);
   store.Answer(Error{ErrorCode::kSetup, "WRONGPASS", ""});
@@ -71,9 +75,12 @@ TEST(AdminTest, MetricsCountDecisionsByReason) {
   DecisionCounters counters(2);
   StoreWatch watch;
   ServedPolicyHolder policies(Policy());
-  Admin admin(policies, limiter, counters, watch);
-  counters.Add(Reason::kOverLimit);
-  counters.Add(Reason::kOverLimit);
+  PolicyControl control(policies, NothingToLoad);
+  Admin admin(policies, limiter, counters, watch, control);
+  Decision over;
+  over.reason = Reason::kOverLimit;
+  counters.Add(over);
+  counters.Add(over);
   const auto reply = HandlerClient(admin).Get("/metrics");
   EXPECT_EQ(reply.Header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_THAT(reply.body, HasSubstr("brim_build_info{version=\""));
@@ -89,7 +96,8 @@ TEST(AdminTest, WithoutATokenItRevealsNoSubject) {
   DecisionCounters counters(1);
   StoreWatch watch;
   ServedPolicyHolder policies(Policy());
-  Admin admin(policies, limiter, counters, watch);
+  PolicyControl control(policies, NothingToLoad);
+  Admin admin(policies, limiter, counters, watch, control);
   const auto reply = HandlerClient(admin).Get("/v1/limits/u", {{"Authorization", "Bearer x"}});
   EXPECT_EQ(reply.status, 403);
   EXPECT_THAT(reply.body, HasSubstr("admin.token_file"));
@@ -115,7 +123,8 @@ class AdminLimitsTest : public testing::Test {
   DecisionCounters counters_{1};
   StoreWatch watch_;
   ServedPolicyHolder policies_{WithToken(path_)};
-  Admin admin_{policies_, limiter_, counters_, watch_};
+  PolicyControl control_{policies_, NothingToLoad};
+  Admin admin_{policies_, limiter_, counters_, watch_, control_};
   HandlerClient client_{admin_};
 };
 

@@ -238,7 +238,7 @@ net::HttpNext DecisionApi::AnswerGateway(const ServedPolicy& policy,
 }
 
 void DecisionApi::Note(Op op, const Decision& decision) {
-  if (op == Op::kTake) counters_.Add(decision.reason);
+  if (op == Op::kTake) counters_.Add(decision);
   watch_.Saw(decision);
 }
 

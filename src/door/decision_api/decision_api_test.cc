@@ -72,7 +72,7 @@ TEST_F(DecisionApiTest, FivePassTheSixthIsA429WithTheWholeContract) {
   EXPECT_EQ(body["reason"], "over_limit");
   EXPECT_EQ(body["retry_after_ms"], 58500);
   EXPECT_EQ(body["limits"].size(), 1u) << "the day was not looked at";
-  EXPECT_EQ(counters_.Sum(Reason::kOverLimit), 1u);
+  EXPECT_EQ(CountOf(counters_, Reason::kOverLimit), 1u);
 }
 
 TEST_F(DecisionApiTest, ATierBringsItsLimitsAndTheDefaultTierStandsInForAnyOther) {
@@ -93,7 +93,7 @@ TEST_F(DecisionApiTest, CostZeroLooksAndIsNoRefusal) {
   EXPECT_EQ(look.status, 200);
   EXPECT_EQ(json::parse(look.body)["allowed"], false);
   EXPECT_EQ(look.Header("Retry-After"), "60");
-  EXPECT_EQ(counters_.Sum(Reason::kOverLimit), 0u);
+  EXPECT_EQ(CountOf(counters_, Reason::kOverLimit), 0u);
 }
 
 TEST_F(DecisionApiTest, ChargesGoPastTheLimitAndRefundsGiveBack) {

@@ -64,7 +64,7 @@ net::HttpNext Gateway::Check(const PreparedCheck& prepared, std::string_view sub
   AddPolicyHeader(prepared.policy, form.headers, response);
   const CheckRequest check{.subject = subject, .items = prepared.items};
   return Ask(limiter_, Op::kTake, check, pause, [this, form, &response](const Decision& decision) {
-    counters_.Add(decision.reason);
+    counters_.Add(decision);
     watch_.Saw(decision);
     Answer(decision, form, response);
   });

@@ -75,8 +75,8 @@ TEST_F(GatewayTest, FivePassTheSixthIsLimitedAndAMinuteLaterFiveMorePass) {
   EXPECT_EQ(limited.Header("Retry-After"), "60");
   EXPECT_EQ(limited.Header("X-RateLimit-Remaining"), "0");
   EXPECT_EQ(client_->Get("/api/search?q=test", {{"X-Client-Id", "other"}}).status, 200);
-  EXPECT_EQ(counters_.Sum(Reason::kWithinLimit), 6u);
-  EXPECT_EQ(counters_.Sum(Reason::kOverLimit), 1u);
+  EXPECT_EQ(CountOf(counters_, Reason::kWithinLimit), 6u);
+  EXPECT_EQ(CountOf(counters_, Reason::kOverLimit), 1u);
 
   clock_.Advance(60s);
   for (int i = 0; i < 5; ++i) {
@@ -187,7 +187,7 @@ TEST_F(GatewayTest, TheKillSwitchLetsAllPass) {
     EXPECT_EQ(reply.status, 200);
     EXPECT_EQ(reply.Header("X-RateLimit-Remaining"), "5");
   }
-  EXPECT_EQ(counters_.Sum(Reason::kKillSwitch), 7u);
+  EXPECT_EQ(CountOf(counters_, Reason::kKillSwitch), 7u);
 }
 
 // A store that answers later must find the connection waiting, and nothing else.

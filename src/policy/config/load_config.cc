@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kOnFailure[] = {"local", "open", "closed"};
+constexpr std::string_view kLogFormats[] = {"text", "json"};
 constexpr std::string_view kFamilies[] = {"x-ratelimit", "ietf"};
 constexpr std::int64_t kMaxNodes = 10'000;
 constexpr std::int64_t kMinMemory = 1 << 20;
@@ -73,6 +74,12 @@ void ReadRoot(ConfigReader& reader, const YamlNode& root, const ConfigChecks& ch
       root,
       {{"listen", [&](const YamlNode& value) { ReadListen(reader, value, checks, set.listen); }},
        {"api_token_file", Into(reader, set.api_token_file)},
+       {"log",
+        [&](const YamlNode& value) { set.log_json = reader.Word(value, kLogFormats) == 1u; }},
+       {"drain_delay",
+        [&](const YamlNode& value) {
+          set.drain_delay = reader.Duration(value, 0ms, 60s).value_or(set.drain_delay);
+        }},
        {"headers", [&](const YamlNode& value) { ReadHeaders(reader, value, set.headers); }},
        {"deny", [&](const YamlNode& value) { ReadDeny(reader, value, set.deny); }},
        {"admin",
@@ -133,10 +140,9 @@ std::variant<std::string, ConfigIssue> ReadText(const std::string& path, std::si
 }
 
 // Reads the table that the set names, if it names one.
-void ReadApiKeys(const std::string& config_path, PolicySet& set, std::vector<ConfigIssue>& issues) {
+void ReadApiKeys(PolicySet& set, std::vector<ConfigIssue>& issues) {
   if (set.identity.key_table.empty()) return;
-  const std::string path =
-      (std::filesystem::path(config_path).parent_path() / set.identity.key_table).string();
+  const std::string path = KeyTablePath(set);
   const auto text = ReadText(path, limits::kMaxKeyTableBytes);
   if (const auto* issue = std::get_if<ConfigIssue>(&text)) return issues.push_back(*issue);
   LoadedApiKeys loaded = LoadApiKeys(std::get<std::string>(text), path, &set);
@@ -234,19 +240,30 @@ LoadedConfig LoadConfig(std::string text, std::string_view file, const ConfigChe
   return loaded;
 }
 
+LoadedConfig RefusedConfig(std::string_view file, std::string message) {
+  LoadedConfig refused;
+  refused.file = file;
+  refused.issues.push_back(WholeFile(refused.file, std::move(message)));
+  return refused;
+}
+
+std::string KeyTablePath(const PolicySet& set) {
+  return (std::filesystem::path(set.file).parent_path() / set.identity.key_table).string();
+}
+
 LoadedConfig LoadConfigFile(const std::string& path, const ConfigChecks& checks) {
+  auto text = ReadText(path, limits::kMaxConfigBytes);
+  if (const auto* issue = std::get_if<ConfigIssue>(&text)) {
+    return RefusedConfig(path, issue->message);
+  }
   LoadedConfig loaded;
   loaded.file = path;
-  auto text = ReadText(path, limits::kMaxConfigBytes);
-  if (auto* issue = std::get_if<ConfigIssue>(&text)) {
-    loaded.issues.push_back(std::move(*issue));
-    return loaded;
-  }
   loaded.text = std::get<std::string>(std::move(text));
   const auto set = ReadSet(loaded.text, path, checks, loaded.issues);
   if (set == nullptr) return loaded;
   const std::size_t warnings = loaded.issues.size();
-  ReadApiKeys(path, *set, loaded.issues);
+  set->file = path;
+  ReadApiKeys(*set, loaded.issues);
   if (loaded.issues.size() == warnings) loaded.policy = set;
   return loaded;
 }

@@ -40,4 +40,10 @@ LoadedConfig LoadConfig(std::string text, std::string_view file, const ConfigChe
 // of them cannot be read is an issue too.
 LoadedConfig LoadConfigFile(const std::string& path, const ConfigChecks& checks = {});
 
+// A configuration that is refused as a whole, for this reason.
+LoadedConfig RefusedConfig(std::string_view file, std::string message);
+
+// Where the set's table of API keys is. REQUIRES: it names one.
+std::string KeyTablePath(const PolicySet& set);
+
 }  // namespace brim

@@ -1,6 +1,7 @@
 #include "policy/config/load_config.h"
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -193,12 +194,13 @@ TEST(LoadConfigTest, ShowsTheLineWithACaret) {
   const LoadedConfig loaded =
       LoadConfig("tiers:\n  free: [5 per minute]\n  limts: 5\nlimts: 1\n", "brim.yaml");
   ASSERT_EQ(loaded.issues.size(), 2u);
-  EXPECT_EQ(FormatIssue(loaded.issues[1], loaded.text),
-            "brim.yaml:4:1: error: there is no setting \"limts\" (limts)\n"
-            "   4 | limts: 1\n"
-            "     | ^~~~~\n"
-            "     = known here: listen, api_token_file, headers, deny, admin, store, "
-            "trusted_proxies, tiers, default_tier, identity or gateway\n");
+  EXPECT_EQ(
+      FormatIssue(loaded.issues[1], loaded.text),
+      "brim.yaml:4:1: error: there is no setting \"limts\" (limts)\n"
+      "   4 | limts: 1\n"
+      "     | ^~~~~\n"
+      "     = known here: listen, api_token_file, log, drain_delay, headers, deny, admin, store, "
+      "trusted_proxies, tiers, default_tier, identity or gateway\n");
 }
 
 TEST(LoadConfigTest, ShownLinesHoldNoPasswordAndNoControls) {
@@ -268,13 +270,13 @@ std::string ManyRoutes(int count) {
 
 TEST(LoadConfigTest, TenThousandRulesLoadWithinASecond) {
   const std::string text = ManyRoutes(10'000);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // CPU time: a busy machine is no slow loader
   const LoadedConfig loaded = LoadConfig(text, "brim.yaml");
-  const auto took = std::chrono::steady_clock::now() - begin;
+  [[maybe_unused]] const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded.policy->routes.size(), 10'000u);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(took, 1s);
+  EXPECT_LT(took, 1.0);
 #endif
 }
 

@@ -43,6 +43,10 @@ std::string Masked(std::string url) {
   return url.substr(0, scheme + 3) + "***" + url.substr(host);
 }
 
+std::string Millis(Micros duration) {
+  return std::to_string(duration / std::chrono::milliseconds(1)) + "ms";
+}
+
 std::string_view OnFailureName(OnFailure on_failure) {
   switch (on_failure) {
     case OnFailure::kLocal:
@@ -103,7 +107,7 @@ std::string Show(const RoutePolicy& route) {
 std::string Show(const StorePolicy& store) {
   Braces braces;
   braces.AddText("url", Masked(store.url));
-  braces.Add("timeout", std::to_string(store.timeout / std::chrono::milliseconds(1)) + "ms");
+  braces.Add("timeout", Millis(store.timeout));
   braces.Add("on_failure", OnFailureName(store.on_failure));
   braces.Add("nodes", std::to_string(store.nodes));
   braces.AddText("key_prefix", store.key_prefix);
@@ -166,6 +170,8 @@ std::string ShowConfig(const PolicySet& set) {
   admin.AddText("token_file", set.admin_token_file);
   std::string out = "listen: " + Quote(set.listen) + "\n";
   if (!set.api_token_file.empty()) out += "api_token_file: " + Quote(set.api_token_file) + "\n";
+  out += std::string("log: ") + (set.log_json ? "json" : "text") + "\n";
+  out += "drain_delay: " + Millis(set.drain_delay) + "\n";
   out += "headers: " + Show(set.headers) + "\n";
   out.append("deny: ").append(DenyFormName(set.deny)) += "\n";
   out += "admin: " + admin.Close() + "\n";

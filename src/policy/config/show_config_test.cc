@@ -21,6 +21,8 @@ constexpr char kEverySetting[] = R"(
 listen: "[::1]:8081"
 api_token_file: /t
 headers: []
+log: json
+drain_delay: 2s
 deny: problem
 admin: {listen: "unix:/run/admin", token_file: /a}
 store: {url: memory://, timeout: 2s, on_failure: open, nodes: 3, key_prefix: a:b, hash_tag: true, max_memory: 1GiB, password_file: /p}
@@ -45,8 +47,8 @@ TEST(ShowConfigTest, ReadsBackToTheSame) {
   EXPECT_EQ(ShownOf(shown), shown);
   for (const std::string_view part :
        {R"("10 per second burst 20")", "count: all", "key: plain", "per_route: true",
-        "mode: shadow", "headers: []", R"(subject: "s\"'")", "timeout: 2000ms",
-        "max_memory: 1073741824", R"({"a": [1, "1", null, true, "${query.q}"]})",
+        "mode: shadow", "headers: []", "log: json", "drain_delay: 2000ms", R"(subject: "s\"'")",
+        "timeout: 2000ms", "max_memory: 1073741824", R"({"a": [1, "1", null, true, "${query.q}"]})",
         "from: trusted_proxies", "unix]", "proxy_header: Forwarded", "deny: object"}) {
     EXPECT_THAT(shown, HasSubstr(part));
   }
