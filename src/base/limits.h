@@ -74,6 +74,12 @@ inline constexpr std::chrono::milliseconds kMaxReconnectDelay{1000};
 // Proxies that a request came through; those further away are not looked at.
 inline constexpr std::size_t kMaxForwardedHops = 32;
 
+// Redis store.
+inline constexpr std::size_t kMaxMergedTakes = 256;    // in a script call; then: one more call
+inline constexpr std::size_t kMaxMergedMembers = 256;  // that such a call adds to a log; likewise
+inline constexpr std::size_t kMaxRefusals = 4096;      // remembered; then: some other is forgotten
+inline constexpr std::chrono::milliseconds kMaxHold{5};  // of a take whose unit is about to be free
+
 // HTTP/1.1, per connection.
 inline constexpr std::size_t kMaxRequestLineBytes = 8 << 10;  // then: 414
 inline constexpr std::size_t kMaxHeaderBytes = 32 << 10;      // all headers; then: 431

@@ -1,6 +1,7 @@
 #include "cli/shard_store.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,15 +14,20 @@ namespace brim::cli {
 namespace {
 
 // Asks the connection of the shard that the caller runs on: no hop between threads. A caller that
-// is no shard takes the first.
+// is no shard takes the first. What one shard learns of refusals all of them know.
 class ShardStore final : public Store {
  public:
   ShardStore(const redis::ClientOptions& client, net::Shards& shards) {
+    RedisStoreOptions options{.client = client};
+    options.refusals = std::make_shared<RejectMemory>(options.max_refusal_age);
     for (std::size_t i = 0; i < shards.size(); ++i) {
-      parts_.push_back(MakeRedisStore(shards[i].io(), {.client = client}));
+      parts_.push_back(MakeRedisStore(shards[i].io(), options));
     }
   }
 
+  bool TryNow(const Request& request, Taken& taken) override {
+    return Part().TryNow(request, taken);
+  }
   void Run(const Request& request, Micros timeout, Done done) override {
     Part().Run(request, timeout, std::move(done));
   }

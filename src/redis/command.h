@@ -21,6 +21,9 @@ class Command {
   Command& Arg(std::int64_t number);  // in decimal
   Command& Arg(int number) { return Arg(std::int64_t{number}); }
 
+  // Where the last argument ends in the bytes.
+  std::size_t EndOfLastArg() const { return bytes_.size() - 2; }
+
   // REQUIRES: exactly arg_count arguments were added. The command is used up.
   std::string Take();
 

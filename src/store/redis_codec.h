@@ -1,5 +1,5 @@
-// The wire format between the Redis store and its scripts: lua/begin.lua, lua/look.lua and
-// lua/take_logs.lua describe it. Pure.
+// The wire format between the Redis store and its scripts: lua/begin.lua and lua/look.lua describe
+// it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 #include <brim/result.h>
 #include <brim/store.h>
+#include "redis/command.h"
 #include "redis/resp.h"
 
 namespace brim {
@@ -24,25 +25,25 @@ struct MemberNames {
 // How many numbers the members of a call take: lines share them, as their keys are distinct.
 Units MembersOf(std::span<const Line> lines);
 
-// The shape that take_logs.lua is for.
-bool IsOfLogsAlone(const Request& request);
-
-// An EVALSHA of take.lua, peek.lua or refund.lua.
+// An EVALSHA of take.lua, peek.lua or refund.lua for one request.
 std::string EncodeCall(const Request& request, std::string_view sha1, const MemberNames& names);
-
-// An EVALSHA of take_logs.lua. REQUIRES: IsOfLogsAlone.
-std::string EncodeLogs(std::span<const Line> lines, std::string_view sha1,
-                       const MemberNames& names);
 
 // What the reply to EncodeCall must look like.
 struct ExpectedReply {
   std::size_t lines = 0;
   bool receipt = false;
+  bool debts = false;        // of merged takes: look.lua says where
   std::uint64_t number = 0;  // that the call's members began with
 };
 
 // kSetup if the reply is not one of the script's.
 Result<Taken> DecodeTaken(const Result<redis::Reply>& answer, const ExpectedReply& expected);
-Result<Taken> DecodeLogs(const Result<redis::Reply>& answer, std::span<const Limit> limits);
+
+// For merged_take.h: a line as look.lua reads it, how many arguments that takes for all lines, and
+// a guess of a command's size.
+void AddLine(redis::Command& command, const Line& line);
+std::size_t ArgsOf(std::span<const Line> lines);
+std::size_t BytesOf(std::span<const Line> lines);
+Error UnexpectedReply();
 
 }  // namespace brim

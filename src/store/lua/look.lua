@@ -19,7 +19,6 @@ local function read_line()
   local line = {
     algorithm = ALGORITHMS[read()],
     units = tonumber(read()), window = tonumber(read()), cost = tonumber(read()),
-    used = 0, retry = 0, reset = 0,
   }
   local flags = read()
   line.enforced, line.all, line.aligned =
@@ -31,28 +30,38 @@ local function read_line()
   return line
 end
 
--- The next line as it stands before any charge: `used`, and in us `reset` (until the key is full again)
+-- A line as it stands now: `used`, and in us `reset` (until the key is full again)
 -- and `retry` (until the cost fits, if it can and does not fit now).
-local function look(key)
-  local line = read_line()
+local function look_again(key, line)
+  line.used, line.retry, line.reset, line.stale = 0, 0, 0, nil
   line.algorithm.look(key, line)
   line.fits = line.cost <= line.units and line.retry == 0
+end
+local function look(key)
+  local line = read_line()
+  look_again(key, line)
   return line
 end
 
+local function remaining_of(line) return line.remaining or math.max(0, line.units - line.used) end
+
 -- What the caller reads: the line that refused (0: none), then for each line that was looked at whether the
 -- cost fits (0), does not fit now (1) or never (2), units used and remaining, retry and reset in us,
--- and, if a receipt is wanted, its stamp (-1: not charged).
+-- and, if a receipt is wanted, its stamp (-1: not charged), or, of merged takes, a token bucket's debt.
 local function reply(lines, refused)
   local out = {refused}
   for _, line in ipairs(lines) do
     local n = #out
     out[n + 1] = line.fits and 0 or line.cost <= line.units and 1 or 2
     out[n + 2] = line.used
-    out[n + 3] = line.remaining or math.max(0, line.units - line.used)
+    out[n + 3] = remaining_of(line)
     out[n + 4] = line.fits and 0 or line.retry
     out[n + 5] = line.reset
-    if with_receipt and operation ~= 'r' then out[n + 6] = line.stamp or -1 end
+    if merged then
+      out[n + 6] = line.debt or 0
+    elseif with_receipt and operation ~= 'r' then
+      out[n + 6] = line.stamp or -1
+    end
   end
   return out
 end

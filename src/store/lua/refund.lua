@@ -4,8 +4,7 @@ for i = 1, #KEYS do
   local line = look(KEYS[i])
   if line.stamp ~= '-' then
     line.algorithm.refund(KEYS[i], line, tonumber(line.stamp))
-    line.used, line.retry, line.reset, line.stale = 0, 0, 0, nil
-    line.algorithm.look(KEYS[i], line)
+    look_again(KEYS[i], line)
   end
   line.fits = true
   lines[i] = line

@@ -4,7 +4,7 @@
 -- A look costs at most four commands, whatever the length of the log, and a charge drops at most TRIM
 -- expired entries: a log that expires at once never stalls the server. What is left over is not
 -- counted, and goes with the next charges.
-local TRIM = 256
+local TRIM = 512 -- more than a call adds
 local sliding_window = {}
 
 -- False for a log without a live entry. Fills in what both kinds of logs need.
@@ -54,19 +54,19 @@ function sliding_window.look(key, line)
   end
 end
 
-function sliding_window.charge(key, line)
+function sliding_window.charge(key, line, times)
   trim_log(key, line)
   -- Members are unique: the caller's number counted up. One that is there already (another caller's,
   -- against all odds) must not swallow this unit.
   local number = first_number
-  for _ = 1, line.cost do
+  for _ = 1, line.cost * times do
     while redis.call('ZADD', key, 'NX', line.now, caller .. struct.pack('>I6', number)) == 0 do
       number = number + 1
     end
     number = number + 1
   end
   expire_log(key, line, line.now)
-  line.used = line.used + line.cost
+  line.used = line.used + line.cost * times
   line.reset = line.window * 1000
 end
 

@@ -56,8 +56,8 @@ function sliding_window_counter.look(key, line)
   end
 end
 
-function sliding_window_counter.charge(key, line)
-  line.current = math.min(line.current + line.cost, divide(MAX_EXACT, line.window))
+function sliding_window_counter.charge(key, line, times)
+  line.current = math.min(line.current + line.cost * times, divide(MAX_EXACT, line.window))
   store(key, line)
 end
 

@@ -1,102 +1,128 @@
--- Take, for the commonest shape alone: every line an enforced sliding-window log, cost 1, no receipt. The same
+-- Takes, for the commonest shape alone: every line an enforced sliding-window log, cost 1, no receipt. The same
 -- answers and the same state as take.lua with sliding_window.lua, at three commands a line.
 --
--- KEYS: the keys, shortest window first. ARGV: the member, then units and window (ms) of each line.
--- Returns {0, used of each line} with the unit charged, or {the line that refused, retry, then used and
--- reset of each line that was looked at}; times in ms.
+-- KEYS: the keys, shortest window first. ARGV: a member that no one else makes, how many equal takes share this
+-- call (at most 256), then units and window (ms) of each line.
+-- Returns how many takes were admitted; if any, used of each line after them; if not all, the line that refused
+-- the rest, retry, then used and reset of each line up to it. Times in ms.
 --
 -- What saves commands: a line is looked at by counting alone, as if time had not stepped back. If it had, `now`
 -- would be the newest time of the log and fewer entries would count: what fits, fits all the same. And a log's
 -- expiry is always the time of its newest entry + window + 1 s. So one that cannot be moved forward (GT) tells
 -- of a newer entry, or that the expiry was lost, and the log itself is asked; and a log without a live entry
 -- that has an expiry (NX) is one of expired entries, which goes as a whole. Others are dropped by one charge
--- in eight. Numbers are passed on as text: the server takes long to format one.
-local TRIM = 256
+-- in eight, and by merged ones. Numbers are passed on as text: the server takes long to format one.
+local TRIM = 512 -- more than a call adds
 local MAX_EXACT = 9007199254740992 -- 2^53
 local keys, args, call, format = KEYS, ARGV, redis.call, string.format
 local time = call('TIME')
 local micros = tonumber(time[2])
 local now = time[1] * 1000 + (micros - micros % 1000) / 1000
+local member, takes = args[1], tonumber(args[2])
+local used = {} -- units of each line
+local newest, lost -- of the lines that were looked at closely: newest time, whether the expiry is lost
 
--- The newest time of a log, its used units, and whether it has lost its expiry.
-local function look_closely(i, used)
-  local key, window = keys[i], args[2 * i + 1]
-  local expires = call('PEXPIRETIME', key)
-  local newest = expires - window - 1000
-  if expires >= 0 and newest <= now then return newest, used end
-  newest = tonumber(call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
-  if newest > MAX_EXACT or math.fmod(newest, 1) ~= 0 then
+local function count_after(i, cutoff) return call('ZCOUNT', keys[i], format('(%d', cutoff), '+inf') end
+
+local function expire(i, at) call('PEXPIREAT', keys[i], format('%d', at + args[2 * i + 2] + 1000)) end
+
+-- REQUIRES: the log is not empty.
+local function look_closely(i)
+  newest, lost = newest or {}, lost or {}
+  local window = args[2 * i + 2]
+  local expires = call('PEXPIRETIME', keys[i])
+  newest[i] = expires - window - 1000
+  if expires >= 0 and newest[i] <= now then return end
+  newest[i], lost[i] = tonumber(call('ZRANGE', keys[i], '-1', '-1', 'WITHSCORES')[2]), expires == -1
+  if newest[i] > MAX_EXACT or math.fmod(newest[i], 1) ~= 0 then
     error({err = 'WRONGTYPE the key holds no value of brim'})
   end
-  if newest > now then used = call('ZCOUNT', key, format('(%d', newest - window), '+inf') end
-  return newest, used, expires == -1
+  if newest[i] > now then used[i] = count_after(i, newest[i] - window) end
 end
 
--- The answer of a line that does not fit; nothing if it does, as time has stepped back.
-local function refuse(i, counted)
-  local out = {i, 0}
+-- Appends the answer of line i, which is full.
+local function refuse(i, out)
+  local size, retry = #out, 0
   for n = 1, i do
-    local key, window, used, reset = keys[n], args[2 * n + 1], counted[n + 1], 0
-    if used > 0 then
-      local newest, lost
-      newest, used, lost = look_closely(n, used)
-      local cutoff = math.max(now, newest) - window
-      reset = newest - cutoff
-      if lost then call('PEXPIREAT', key, format('%d', newest + window + 1000)) end
-      if n == i then
-        local rank = used - args[2 * n] -- it fits once the live entry of this rank (0 is the oldest) leaves
-        if rank < 0 then return end
-        if rank < used then
-          local first = call('ZRANGE', key, format('(%d', cutoff), '+inf', 'BYSCORE',
-            'LIMIT', format('%d', rank), '1', 'WITHSCORES')
-          out[2] = first[2] - cutoff
-        end
+    local reset = 0
+    if used[n] > 0 then
+      if not (newest and newest[n]) then look_closely(n) end
+      local cutoff = math.max(now, newest[n]) - args[2 * n + 2]
+      local rank = used[n] - args[2 * n + 1] -- a unit fits once the live entry of this rank (0: oldest) leaves
+      reset = newest[n] - cutoff
+      if n == i and rank < used[n] then
+        local first = call('ZRANGE', keys[n], format('(%d', cutoff), '+inf', 'BYSCORE',
+          'LIMIT', format('%d', rank), '1', 'WITHSCORES')
+        retry = first[2] - cutoff
       end
+      if lost[n] then expire(n, newest[n]) end
     end
-    out[2 * n + 1], out[2 * n + 2] = used, reset
+    out[size + 2 * n + 1], out[size + 2 * n + 2] = used[n], reset
   end
+  out[size + 1], out[size + 2] = i, retry
   return out
 end
 
-local out = {0}
-for i = 1, #keys do
-  local used = call('ZCOUNT', keys[i], format('(%d', now - args[2 * i + 1]), '+inf')
-  out[i + 1] = used
-  if used - args[2 * i] >= 0 then
-    local refused = refuse(i, out)
-    if refused then return refused end
-  end
-end
-
-local score = {}
-for i = 1, #keys do
-  if out[i + 1] > 0 then
-    local key, window = keys[i], args[2 * i + 1]
-    if call('PEXPIREAT', key, format('%d', now + window + 1000), 'GT') == 0 then
-      local newest, used = look_closely(i, out[i + 1])
-      local at = math.max(now, newest)
-      call('PEXPIREAT', key, format('%d', at + window + 1000))
-      score[i], out[i + 1] = format('%d', at), used
+-- Members are made of `member`, which grows if one is there already (another caller's, against all odds):
+-- that must not swallow a unit.
+local function add_many(key, score, units)
+  while units > 0 do
+    local command = {'ZADD', key, 'NX'}
+    for n = 1, units do
+      command[2 * n + 2], command[2 * n + 3] = score, member .. string.char(n - 1)
     end
+    units = units - call(unpack(command))
+    member = member .. '+'
   end
 end
 
-local now_text, member = format('%d', now), args[1]
+local admitted = takes
 for i = 1, #keys do
-  local key, used = keys[i], out[i + 1]
-  -- A member that is there already (another caller's, against all odds) must not swallow this unit.
-  while call('ZADD', key, 'NX', score[i] or now_text, member) == 0 do member = member .. '+' end
-  if used == 0 then
-    local expires = format('%d', now + args[2 * i + 1] + 1000)
+  used[i] = call('ZCOUNT', keys[i], format('(%d', now - args[2 * i + 2]), '+inf')
+  if args[2 * i + 1] - used[i] < admitted then
+    if used[i] > 0 then look_closely(i) end
+    local room = args[2 * i + 1] - used[i]
+    if room <= 0 then return refuse(i, {0}) end
+    admitted = math.min(admitted, room)
+  end
+end
+
+local score -- of the lines whose time has stepped back
+for i = 1, #keys do
+  if used[i] > 0
+    and call('PEXPIREAT', keys[i], format('%d', now + args[2 * i + 2] + 1000), 'GT') == 0 then
+    look_closely(i)
+    local at = math.max(now, newest[i])
+    expire(i, at)
+    score = score or {}
+    score[i] = format('%d', at)
+  end
+end
+
+local out, now_text = {admitted}, format('%d', now)
+for i = 1, #keys do
+  local key, at = keys[i], score and score[i] or now_text
+  if admitted > 1 then
+    add_many(key, at, admitted)
+  else
+    while call('ZADD', key, 'NX', at, member) == 0 do member = member .. '+' end
+  end
+  if used[i] == 0 then
+    local expires = format('%d', now + args[2 * i + 2] + 1000)
     if call('PEXPIREAT', key, expires, 'NX') == 0 then
       call('UNLINK', key)
-      call('ZADD', key, now_text, member)
+      add_many(key, at, admitted)
       call('PEXPIREAT', key, expires)
     end
-  elseif micros % 8 == 0 then
-    local expired = call('ZCARD', key) - used - 1
-    if expired > 0 then call('ZREMRANGEBYRANK', key, '0', format('%d', math.min(expired, TRIM) - 1)) end
+  elseif admitted > 1 or micros % 8 == 0 then
+    local expired = math.min(call('ZCARD', key) - used[i] - admitted, TRIM)
+    if expired > 0 then call('ZREMRANGEBYRANK', key, '0', format('%d', expired - 1)) end
   end
-  out[i + 1] = used + 1
+  used[i] = used[i] + admitted
+  out[i + 1] = used[i]
 end
-return out
+if admitted == takes then return out end
+newest, lost = nil, nil -- of before
+for i = 1, #keys do
+  if used[i] >= tonumber(args[2 * i + 1]) then return refuse(i, out) end
+end

@@ -64,13 +64,13 @@ function token_bucket.look(key, line)
   describe(line)
 end
 
-function token_bucket.charge(key, line)
-  local most = MAX_DEBT
+function token_bucket.charge(key, line, times)
+  local most, cost = MAX_DEBT, line.cost * times
   if not line.fits then most = math.max(line.debt, line.units * line.interval) end
-  if line.cost > divide(most - line.debt, line.interval) then
+  if cost > divide(most - line.debt, line.interval) then
     line.debt = most
   else
-    line.debt = line.debt + line.cost * line.interval
+    line.debt = line.debt + cost * line.interval
   end
   store(key, line)
   describe(line)

@@ -39,15 +39,18 @@ function weighted_window.look(key, line)
   end
 end
 
-function weighted_window.charge(key, line)
+function weighted_window.charge(key, line, times)
   trim_log(key, line)
-  local sum, score = line.sum + line.cost, line.now
-  if sum >= WRAP then -- in order all the same: once in 2^52 units an entry is a millisecond late
-    sum, score = sum - WRAP, line.now + 1
+  local sum, score = line.sum, line.now
+  for _ = 1, times do
+    sum = sum + line.cost
+    if sum >= WRAP then -- in order all the same: once in 2^52 units an entry is a millisecond late
+      sum, score = sum - WRAP, line.now + 1
+    end
+    redis.call('ZADD', key, score, struct.pack('>I7I4', sum, line.cost))
   end
-  redis.call('ZADD', key, score, struct.pack('>I7I4', sum, line.cost))
   expire_log(key, line, score)
-  line.used = line.used + line.cost
+  line.used = line.used + line.cost * times
   line.reset = line.window * 1000
 end
 
