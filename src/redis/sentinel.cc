@@ -208,16 +208,16 @@ Awaitable<void> Sentinels::Listen(std::shared_ptr<Sentinels> self) {
   (void)self;
 }
 
-Awaitable<Result<void>> Sentinels::ListenTo(const Endpoint& sentinel) {
+Awaitable<void> Sentinels::ListenTo(const Endpoint& sentinel) {
   Talk talk(io_, options_, sentinel);
   listening_ = talk.connection();
   auto open = co_await talk.Open();
-  if (!open) co_return open;
+  if (!open) co_return;
   // Asked in this order, no failover falls between: but after SUBSCRIBE only messages are answered.
   Talk question(io_, options_, sentinel);
   std::string subscribe = Command(2).Arg("SUBSCRIBE").Arg("+switch-master").Take();
   auto reply = co_await talk.Ask(std::move(subscribe));
-  if (!reply) co_return reply.error();
+  if (!reply) co_return;
   auto opened = co_await question.Open();
   if (opened) {
     auto primary = co_await Ask(question);
@@ -227,11 +227,10 @@ Awaitable<Result<void>> Sentinels::ListenTo(const Endpoint& sentinel) {
   KeepAlive(talk.connection()->socket);
   while (!stopped_) {
     auto message = co_await talk.Next();
-    if (!message) co_return message.error();
+    if (!message) co_return;
     if (message->size() != 3 || (*message)[0].text() != "message") continue;
     if (auto primary = ParseSwitch((*message)[2].text(), options_.master_name)) moved_(*primary);
   }
-  co_return Result<void>();
 }
 
 }  // namespace brim::redis

@@ -37,7 +37,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
  private:
   class Talk;
   Awaitable<void> Listen(std::shared_ptr<Sentinels> self);
-  Awaitable<Result<void>> ListenTo(const Endpoint& sentinel);
+  Awaitable<void> ListenTo(const Endpoint& sentinel);  // until it is lost
   Awaitable<Result<Endpoint>> Ask(Talk& talk);
 
   boost::asio::io_context& io_;
