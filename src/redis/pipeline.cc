@@ -109,7 +109,8 @@ void Pipeline::Collect(Instant now, std::string& out) {
     Send(std::move(entry), out);
   }
   own_.clear();
-  if (state_ != State::kReady || leaving_) return;
+  // While a script is loaded nobody overtakes those that missed it.
+  if (state_ != State::kReady || leaving_ || !loading_.empty()) return;
   for (Entry& entry : queued_) {
     if (entry.deadline <= now) {
       FailOverdue(entry);
