@@ -21,7 +21,8 @@ HERE = pathlib.Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 
 
-@pytest.fixture(scope="module")
+# A new one for each test: it remembers refusals for a moment, and another test's user must not feel them.
+@pytest.fixture
 def app(request, _redis, tmp_path_factory):
     return serve(request, "served_app:app", HERE, tmp_path_factory, BRIM_STORE=_redis.url)
 
