@@ -20,69 +20,77 @@ local micros = tonumber(time[2])
 local now = time[1] * 1000 + (micros - micros % 1000) / 1000
 local member, takes = args[1], tonumber(args[2])
 local used = {} -- units of each line
-local newest, lost -- of the lines that were looked at closely: newest time, whether the expiry is lost
 
-local function count_after(i, cutoff) return call('ZCOUNT', keys[i], format('(%d', cutoff), '+inf') end
+-- What most calls do without. It is made at need, by a function without upvalues: they cost each call, used
+-- or not.
+local function make_slow(keys, args, call, format, now, used, MAX_EXACT)
+  local slow = {newest = {}, lost = {}} -- of the lines that were looked at closely: newest time, expiry lost
 
-local function expire(i, at) call('PEXPIREAT', keys[i], format('%d', at + args[2 * i + 2] + 1000)) end
-
--- REQUIRES: the log is not empty.
-local function look_closely(i)
-  newest, lost = newest or {}, lost or {}
-  local window = args[2 * i + 2]
-  local expires = call('PEXPIRETIME', keys[i])
-  newest[i] = expires - window - 1000
-  if expires >= 0 and newest[i] <= now then return end
-  newest[i], lost[i] = tonumber(call('ZRANGE', keys[i], '-1', '-1', 'WITHSCORES')[2]), expires == -1
-  if newest[i] > MAX_EXACT or math.fmod(newest[i], 1) ~= 0 then
-    error({err = 'WRONGTYPE the key holds no value of brim'})
+  -- REQUIRES: the log is not empty.
+  function slow.look_closely(i)
+    local window = args[2 * i + 2]
+    local expires = call('PEXPIRETIME', keys[i])
+    local newest = expires - window - 1000
+    slow.newest[i], slow.lost[i] = newest, false
+    if expires >= 0 and newest <= now then return newest end
+    newest = tonumber(call('ZRANGE', keys[i], '-1', '-1', 'WITHSCORES')[2])
+    if newest > MAX_EXACT or math.fmod(newest, 1) ~= 0 then
+      error({err = 'WRONGTYPE the key holds no value of brim'})
+    end
+    if newest > now then used[i] = call('ZCOUNT', keys[i], format('(%d', newest - window), '+inf') end
+    slow.newest[i], slow.lost[i] = newest, expires == -1
+    return newest
   end
-  if newest[i] > now then used[i] = count_after(i, newest[i] - window) end
-end
 
--- Appends the answer of line i, which is full.
-local function refuse(i, out)
-  local size, retry = #out, 0
-  for n = 1, i do
-    local reset = 0
-    if used[n] > 0 then
-      if not (newest and newest[n]) then look_closely(n) end
-      local cutoff = math.max(now, newest[n]) - args[2 * n + 2]
-      local rank = used[n] - args[2 * n + 1] -- a unit fits once the live entry of this rank (0: oldest) leaves
-      reset = newest[n] - cutoff
-      if n == i and rank < used[n] then
-        local first = call('ZRANGE', keys[n], format('(%d', cutoff), '+inf', 'BYSCORE',
-          'LIMIT', format('%d', rank), '1', 'WITHSCORES')
-        retry = first[2] - cutoff
+  function slow.expire(i, at) call('PEXPIREAT', keys[i], format('%d', at + args[2 * i + 2] + 1000)) end
+
+  -- Appends the answer of line i, which is full.
+  function slow.refuse(i, out)
+    local size, retry = #out, 0
+    for n = 1, i do
+      local reset = 0
+      if used[n] > 0 then
+        local newest = slow.newest[n] or slow.look_closely(n)
+        local cutoff = math.max(now, newest) - args[2 * n + 2]
+        local rank = used[n] - args[2 * n + 1] -- a unit fits once the live entry of this rank (0: oldest) leaves
+        reset = newest - cutoff
+        if n == i and rank < used[n] then
+          local first = call('ZRANGE', keys[n], format('(%d', cutoff), '+inf', 'BYSCORE',
+            'LIMIT', format('%d', rank), '1', 'WITHSCORES')
+          retry = first[2] - cutoff
+        end
+        if slow.lost[n] then slow.expire(n, newest) end
       end
-      if lost[n] then expire(n, newest[n]) end
+      out[size + 2 * n + 1], out[size + 2 * n + 2] = used[n], reset
     end
-    out[size + 2 * n + 1], out[size + 2 * n + 2] = used[n], reset
+    out[size + 1], out[size + 2] = i, retry
+    return out
   end
-  out[size + 1], out[size + 2] = i, retry
-  return out
+
+  -- Members are made of `member`, which grows if one is there already (another caller's, against all odds):
+  -- that must not swallow a unit.
+  function slow.add(key, score, units, member)
+    while units > 0 do
+      local command = {'ZADD', key, 'NX'}
+      for n = 1, units do
+        command[2 * n + 2], command[2 * n + 3] = score, member .. string.char(n - 1)
+      end
+      units = units - call(unpack(command))
+      member = member .. '+'
+    end
+  end
+  return slow
 end
 
--- Members are made of `member`, which grows if one is there already (another caller's, against all odds):
--- that must not swallow a unit.
-local function add_many(key, score, units)
-  while units > 0 do
-    local command = {'ZADD', key, 'NX'}
-    for n = 1, units do
-      command[2 * n + 2], command[2 * n + 3] = score, member .. string.char(n - 1)
-    end
-    units = units - call(unpack(command))
-    member = member .. '+'
-  end
-end
-
+local slow
 local admitted = takes
 for i = 1, #keys do
   used[i] = call('ZCOUNT', keys[i], format('(%d', now - args[2 * i + 2]), '+inf')
   if args[2 * i + 1] - used[i] < admitted then
-    if used[i] > 0 then look_closely(i) end
+    slow = slow or make_slow(keys, args, call, format, now, used, MAX_EXACT)
+    if used[i] > 0 then slow.look_closely(i) end
     local room = args[2 * i + 1] - used[i]
-    if room <= 0 then return refuse(i, {0}) end
+    if room <= 0 then return slow.refuse(i, {0}) end
     admitted = math.min(admitted, room)
   end
 end
@@ -91,19 +99,20 @@ local score -- of the lines whose time has stepped back
 for i = 1, #keys do
   if used[i] > 0
     and call('PEXPIREAT', keys[i], format('%d', now + args[2 * i + 2] + 1000), 'GT') == 0 then
-    look_closely(i)
-    local at = math.max(now, newest[i])
-    expire(i, at)
+    slow = slow or make_slow(keys, args, call, format, now, used, MAX_EXACT)
+    local at = math.max(now, slow.look_closely(i))
+    slow.expire(i, at)
     score = score or {}
     score[i] = format('%d', at)
   end
 end
 
+if admitted > 1 then slow = slow or make_slow(keys, args, call, format, now, used, MAX_EXACT) end
 local out, now_text = {admitted}, format('%d', now)
 for i = 1, #keys do
   local key, at = keys[i], score and score[i] or now_text
   if admitted > 1 then
-    add_many(key, at, admitted)
+    slow.add(key, at, admitted, member)
   else
     while call('ZADD', key, 'NX', at, member) == 0 do member = member .. '+' end
   end
@@ -111,7 +120,8 @@ for i = 1, #keys do
     local expires = format('%d', now + args[2 * i + 2] + 1000)
     if call('PEXPIREAT', key, expires, 'NX') == 0 then
       call('UNLINK', key)
-      add_many(key, at, admitted)
+      slow = slow or make_slow(keys, args, call, format, now, used, MAX_EXACT)
+      slow.add(key, at, admitted, member)
       call('PEXPIREAT', key, expires)
     end
   elseif admitted > 1 or micros % 8 == 0 then
@@ -122,7 +132,7 @@ for i = 1, #keys do
   out[i + 1] = used[i]
 end
 if admitted == takes then return out end
-newest, lost = nil, nil -- of before
+slow.newest = {} -- those of before
 for i = 1, #keys do
-  if used[i] >= tonumber(args[2 * i + 1]) then return refuse(i, out) end
+  if used[i] >= tonumber(args[2 * i + 1]) then return slow.refuse(i, out) end
 end
