@@ -205,7 +205,7 @@ def test_r35_kill_switch_and_modes_work_without_the_store_and_end_with_the_proce
 
 @pytest.mark.parametrize("how", ["file", "told"])
 def test_p31_a_shadow_refuses_nobody_and_is_counted(serve, http, admin, token, store, how):
-    text = "admin: {token_file: %s}\ntiers: {free: {limits: [2 per minute], mode: %s}, other: [4 per minute]}\n"
+    text = "admin: {token_file: %s}\nstore: {timeout: 1s}\ntiers: {free: {limits: [2 per minute], mode: %s}, other: [4 per minute]}\n"
     server = serve(text % (token, "shadow" if how == "file" else "enforce"), store=store)
     if how == "told":
         assert admin("PUT", server, "/v1/modes/free", json={"mode": "shadow"}).json() == {"mode": "shadow"}
@@ -311,7 +311,7 @@ def test_alert_rules_are_valid_and_each_fires():
 
 def test_every_answer_follows_one_whole_file_while_it_flips(serve, token):
     """About 1,000 requests a second while the file is good A, good B or broken: none is lost, none sees a mixture."""
-    text = "admin: {token_file: %s}\ntiers: {free: [%s], b: [1 per day]}\nheaders: [%s]\n" \
+    text = "admin: {token_file: %s}\nstore: {timeout: 1s}\ntiers: {free: [%s], b: [1 per day]}\nheaders: [%s]\n" \
            "gateway: {routes: [{name: a, path: /a, tiers: true, limits: [], respond: {json: %s}}]}\n"
     files = [text % (token, "1000000 per hour", "x-ratelimit", "a"), text % (token, "2000000 per hour", "ietf", "b"), "broken: [\n"]
     wholes = {(b'"a"', "1000000", False), (b'"b"', None, True)}

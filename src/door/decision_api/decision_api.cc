@@ -36,13 +36,15 @@ net::HttpNext Refuse(int status, std::string_view error, std::string_view field,
   return net::HttpNext::kSend;
 }
 
-bool IsJson(std::string_view content_type) {
-  const std::size_t end = content_type.find_first_of("; \t");
-  return net::EqualsIgnoringCase(content_type.substr(0, end), "application/json");
+// Or says nothing, or what `curl -d` says of every body.
+bool MayBeJson(std::string_view content_type) {
+  const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
+  return type.empty() || net::EqualsIgnoringCase(type, "application/json") ||
+         net::EqualsIgnoringCase(type, "application/x-www-form-urlencoded");
 }
 
 // A web page that a browser shows may send requests to whatever the browser can reach, but only
-// with an Origin, and with JSON only where it is allowed to ask.
+// with an Origin.
 bool RefusesFormat(const net::HttpRequest& request, net::HttpResponse& response) {
   if (request.method != "POST") {
     response.AddHeader("Allow", "POST");
@@ -50,7 +52,7 @@ bool RefusesFormat(const net::HttpRequest& request, net::HttpResponse& response)
   } else if (request.Count("Origin") != 0) {
     AnswerError(403, "the decision API is for services, and answers no web page", "Origin",
                 response);
-  } else if (!IsJson(request.Value("Content-Type"))) {
+  } else if (!MayBeJson(request.Value("Content-Type"))) {
     AnswerError(415, "send the body as `Content-Type: application/json`", "Content-Type", response);
   } else {
     return false;
