@@ -1,5 +1,7 @@
 # Shared by ./run, ./test and .ci/run, which source it: steps that are quiet as long as they succeed.
 # Everything goes to standard error: standard output belongs to the program that is run.
+# The wheel of the Python package is built elsewhere, of what the build has compiled: ccache finds it so.
+export CCACHE_NOHASHDIR=1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '%s\n' "$*" >&2; }
