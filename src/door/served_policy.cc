@@ -96,7 +96,9 @@ const ServedRoute* ServedPolicy::FindRoute(std::string_view path) const {
 
 const PreparedCheck& ServedPolicy::FindCheck(const ServedRoute& route,
                                              std::string_view tier) const {
-  const std::string_view name = route.route->tiers ? set_->FindTier(tier).name : "";
+  // Not `c ? a_string : ""`: that is a new string, and a view of it dangles.
+  std::string_view name;
+  if (route.route->tiers) name = set_->FindTier(tier).name;
   return route.checks.find(name)->second;
 }
 

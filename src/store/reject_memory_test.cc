@@ -27,8 +27,11 @@ CheckLines LinesOf(const std::string& limit, const std::string& subject = "u", U
 Taken RefusalFor(Micros wait) {
   Taken taken;
   taken.refused_line = 0;
-  taken.lines.push_back(
-      {.fit = Fit::kOver, .used = 5, .remaining = 0, .retry_after = wait, .reset_after = 2 * wait});
+  taken.lines.push_back({.fit = Fit::kOver,
+                         .used = 5,
+                         .remaining = 0,
+                         .retry_after = wait,
+                         .reset_after = wait == kNever ? wait : 2 * wait});
   return taken;
 }
 
