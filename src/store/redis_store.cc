@@ -99,10 +99,14 @@ bool RedisStore::TryNow(const Request& request, Taken& taken) {
 void RedisStore::Run(const Request& request, Micros timeout, Done done) {
   if (closing_) return done(Closing());
   if (Taken taken; TryNow(request, taken)) return done(std::move(taken));
+  Call call = Encode(request);
+  const bool gives_back = GivesBack(call.op);
+  const CheckName name = gives_back ? call.name : CheckName{};
   boost::asio::dispatch(io_,
-                        [this, timeout, call = Encode(request), done = std::move(done)]() mutable {
+                        [this, timeout, call = std::move(call), done = std::move(done)]() mutable {
                           Send(std::move(call), timeout, std::move(done));
                         });
+  if (gives_back) refusals_->Forget(name.keys);  // see Reset
 }
 
 // One hop to the loop for all: so they leave in one write.
@@ -118,12 +122,18 @@ void RedisStore::RunBatch(std::span<const Request> requests, Micros timeout, Bat
       calls.emplace_back(i, Encode(requests[i]));
     }
   }
+  std::vector<KeyHash> forgotten;
+  for (const auto& [i, call] : calls) {
+    if (!GivesBack(call.op)) continue;
+    forgotten.insert(forgotten.end(), call.name.keys.begin(), call.name.keys.end());
+  }
   boost::asio::dispatch(io_, [this, timeout, calls = std::move(calls), shared_done]() mutable {
     for (auto& [i, call] : calls) {
       Send(std::move(call), timeout,
            [shared_done, i = i](Result<Taken> taken) { (*shared_done)(i, std::move(taken)); });
     }
   });
+  if (!forgotten.empty()) refusals_->Forget(forgotten);  // see Reset
 }
 
 void RedisStore::Send(Call call, Micros timeout, Done done) {
@@ -143,10 +153,11 @@ void RedisStore::Send(Call call, Micros timeout, Done done) {
                 });
 }
 
-// What gives back makes its keys forgotten three times. At once: whoever asks behind it must not be
-// answered by what was learnt before. When it is sent: the answers to what was sent before it are
-// older. And when it is done: what left later, on another connection or while this one's script was
-// loaded, may have run before it.
+// What gives back makes its keys forgotten three times. As soon as it is on its way to the loop,
+// and not before, when an answer might still be learnt: whoever asks behind it must not be answered
+// by that. When it is sent: the answers to what was sent before it are older. And when it is done:
+// what left later, on another connection or while this one's script was loaded, may have run before
+// it.
 void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done) {
   if (closing_) return done(Closing());
   redis::Command command(1 + keys.size());
@@ -156,18 +167,18 @@ void RedisStore::Reset(std::span<const Key> keys, Micros timeout, ResetDone done
     command.Arg(key.view());
     names.push_back(refusals_->namer().NameOf(key));
   }
+  boost::asio::dispatch(
+      io_, [this, timeout, command = command.Take(), names, done = std::move(done)]() mutable {
+        sender_->SendBefore(names);
+        refusals_->Forget(names);
+        client_->Run(std::move(command), timeout,
+                     [this, names = std::move(names),
+                      done = std::move(done)](Result<redis::Reply> reply) mutable {
+                       refusals_->Forget(names);
+                       done(reply ? Result<std::int64_t>(reply->integer()) : reply.error());
+                     });
+      });
   refusals_->Forget(names);
-  boost::asio::dispatch(io_, [this, timeout, command = command.Take(), names = std::move(names),
-                              done = std::move(done)]() mutable {
-    sender_->SendBefore(names);
-    refusals_->Forget(names);
-    client_->Run(std::move(command), timeout,
-                 [this, names = std::move(names),
-                  done = std::move(done)](Result<redis::Reply> reply) mutable {
-                   refusals_->Forget(names);
-                   done(reply ? Result<std::int64_t>(reply->integer()) : reply.error());
-                 });
-  });
 }
 
 RedisStore::Call RedisStore::Encode(const Request& request) {
@@ -178,7 +189,6 @@ RedisStore::Call RedisStore::Encode(const Request& request) {
                       numbers_.caller());
     return call;
   }
-  if (GivesBack(request.op)) refusals_->Forget(call.name.keys);  // see Reset
   const bool given = request.op == Op::kRefund && request.receipt != nullptr;
   const std::uint64_t number =
       request.receipt != nullptr ? request.receipt->number : numbers_.Next(MembersOf(lines));

@@ -198,7 +198,9 @@ TEST_P(AsksLessTest, OverloadCostsACallForEachUnitThatIsFreed) {
     EXPECT_EQ(counts.checks, static_cast<std::uint64_t>(checks));
     EXPECT_GE(allowed, 40);
     EXPECT_LE(allowed, 61);
+#ifndef __SANITIZE_THREAD__  // where an answer takes so long that others are asked for meanwhile
     EXPECT_LE(counts.script_calls, static_cast<std::uint64_t>(2 * 2 + allowed));
+#endif
     EXPECT_GT(counts.answered_here, static_cast<std::uint64_t>(checks / 2));
   }
 }
